@@ -1,0 +1,15 @@
+/* digest.h - digests of bytes: lane hashing, fingerprints.
+ *
+ * XXH64 and XXH3 are for telling things apart, not for secrets.
+ *
+ * Thread: any; no state.  Memory: none. */
+#ifndef KEDGE_DIGEST_H
+#define KEDGE_DIGEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* xxHash64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md), seed 0. */
+uint64_t digest_xxh64(const void *bytes, size_t len);
+
+#endif

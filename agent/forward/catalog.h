@@ -1,0 +1,90 @@
+/* catalog.h - which topics there are on both sides, and making those that are
+ * missing.
+ *
+ * kafka/ktopics fills it with admin requests to both clusters on a thread of
+ * its own; tests with a list.
+ *
+ * Thread: the flow's thread, which never waits in here; the wake given at
+ *         opening is signalled when event() has something.
+ * Memory: a list belongs to whoever got the event; catalog_list_free(). */
+#ifndef KEDGE_CATALOG_H
+#define KEDGE_CATALOG_H
+
+#include "err.h"
+#include "ledger.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct catalog_topic {
+    char name[LEDGER_NAME_MAX];
+    char id[LEDGER_ID_MAX]; /* empty: not told */
+    int32_t partitions;
+};
+
+struct catalog_list {
+    char source_cluster_id[LEDGER_ID_MAX];
+    char target_cluster_id[LEDGER_ID_MAX];
+    size_t n;
+    struct catalog_topic topics[]; /* of the source, by name */
+};
+
+void catalog_list_free(struct catalog_list *list); /* NULL is fine */
+
+/* A topic that must exist at the target before its first record is sent. */
+struct catalog_want {
+    char source[LEDGER_NAME_MAX];
+    char target[LEDGER_NAME_MAX];
+    int32_t partitions; /* the source's count: made with as many, grown to it */
+};
+
+enum catalog_event_kind {
+    CATALOG_TOPICS, /* answer to refresh(): `list`, the receiver's to free */
+    CATALOG_DOWN,   /* answer to refresh(): err; `source_side` says which */
+    CATALOG_TARGET, /* answer to ensure(), one for each want */
+    CATALOG_WAIT,   /* the same: the topic cannot be used yet, err says why;
+                     * ensure() it again later */
+    CATALOG_LEDGER, /* answer to ensure_ledger(): exists; `id`, `partitions` */
+    CATALOG_LEDGER_WAIT, /* the same: cannot be made or used, err says why */
+    CATALOG_EMPTY,  /* answer to ask_written(): no partition was ever written */
+    CATALOG_WRITTEN, /* the same: `high` records were; `target` names one */
+};
+
+struct catalog_event {
+    enum catalog_event_kind kind;
+    bool source_side;
+    struct catalog_list *list;
+    char source[LEDGER_NAME_MAX], target[LEDGER_NAME_MAX];
+    char id[LEDGER_ID_MAX]; /* of the target topic, or the ledger */
+    int32_t partitions;
+    int64_t max_message_bytes; /* of the target topic; 0: not told */
+    int64_t high;
+    int32_t lane; /* as given to ask_written() */
+    struct err err;
+};
+
+/* One partition at the target. */
+struct catalog_partition {
+    char topic[LEDGER_NAME_MAX];
+    int32_t partition;
+};
+
+struct catalog_ops {
+    void (*refresh)(void *self);
+    /* Copies the wants.  Creates and grows as the policy allows. */
+    void (*ensure)(void *self, const struct catalog_want *wants, size_t n);
+    void (*ensure_ledger)(void *self, const char *name, int32_t lanes);
+    /* Was any of these target partitions ever written (high watermark > 0)?
+     * Topics that do not exist were not.  Copies. */
+    void (*ask_written)(void *self, int32_t lane,
+        const struct catalog_partition *partitions, size_t n);
+    bool (*event)(void *self, struct catalog_event *event);
+    void (*free)(void *self); /* may take seconds */
+};
+
+struct catalog {
+    const struct catalog_ops *ops;
+    void *self;
+};
+
+#endif

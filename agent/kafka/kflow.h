@@ -1,0 +1,80 @@
+/* kflow.h - the five interfaces of a flow, filled with Kafka.
+ *
+ * The one header of this folder that the rest of kedge includes: it turns two
+ * cluster descriptions and some limits into a source, a sink, a group, a
+ * ledger store and a catalog, ready for flow_new().
+ *
+ * Thread: the main thread; opening does not wait for any broker.
+ * Memory: options are copied or used before kflow_open() returns, except what
+ *         is said to be borrowed. */
+#ifndef KEDGE_KFLOW_H
+#define KEDGE_KFLOW_H
+
+#include "catalog.h"
+#include "err.h"
+#include "group.h"
+#include "ledgerstore.h"
+#include "log.h"
+#include "metric.h"
+#include "sink.h"
+#include "source.h"
+#include "wake.h"
+
+struct secret;
+
+/* How to reach one cluster.  Texts are borrowed until kflow_open() returns. */
+struct kcluster {
+    const char *alias;     /* for messages */
+    const char *bootstrap; /* host:port, separated by commas */
+    bool tls;
+    const char *ca_pem;    /* NULL: the system's */
+    const char *cert_pem;  /* client certificate and chain; NULL: none */
+    const struct secret *key_pem; /* NULL: none */
+    const char *sasl_mechanism;   /* PLAIN, SCRAM-SHA-256, -512; NULL: none */
+    const char *sasl_username;
+    const struct secret *sasl_password;
+    bool plaintext_private_only;  /* refuse to dial a public address */
+};
+
+struct kflow_options {
+    const char *flow, *from, *agent;
+    struct kcluster source, target;
+    const char *ledger_topic;  /* kedge.<source cluster>.<flow>.ledger */
+    const char *group_id;      /* kedge.<source cluster>.<flow> */
+    int32_t lanes;             /* of a new ledger */
+    int32_t replication_factor; /* of topics made at the target; -1: the
+                                 * broker's default */
+    bool create_topics;
+    const char *compression;   /* none, gzip, snappy, lz4, zstd */
+    int64_t linger_ms;         /* 0: the default, 25 */
+    int64_t prefetch_bytes;    /* of the source, over all partitions */
+    bool read_committed;
+    sink_done_fn *done;
+    sink_failed_fn *failed;
+    void *sink_ctx;            /* borrowed for the life of the sink */
+    const struct wake *wake;   /* the same */
+    struct log *log;           /* the same */
+    struct metrics *metrics;   /* the same */
+};
+
+struct kflow {
+    struct source source;
+    struct sink sink;
+    struct group group;
+    struct ledgerstore store;
+    struct catalog catalog;
+};
+
+/* All five or none. */
+bool kflow_open(struct kflow *kflow, const struct kflow_options *options,
+    struct err *err) MUST_CHECK;
+
+/* For one whose flow_new() failed. */
+void kflow_close(struct kflow *kflow);
+
+/* "2.14.2" and whether the build carries our patch; the floor is 2.10.1. */
+const char *kflow_library_version(void);
+bool kflow_library_patched(void);
+bool kflow_library_check(struct err *err) MUST_CHECK;
+
+#endif
