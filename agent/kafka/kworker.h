@@ -28,6 +28,8 @@ struct wake;
 #define KWORKER_JOBS 16
 #define KWORKER_ABANDONED_EXIT 70 /* EX_SOFTWARE */
 
+struct kworker;
+
 /* Counts abandonments: each leaks threads, sockets and memory, so that the
  * third within an hour calls `tired`, which is to end the process (status 70;
  * every crash is safe).  `tired` is called on an owner's thread. */
@@ -47,8 +49,13 @@ void kworker_watch_drop(struct kwatch *watch); /* NULL is fine */
 struct kjob {
     void (*run)(struct kjob *job, void *held); /* on the worker's thread */
     void (*free)(struct kjob *job);            /* on any */
-    int64_t timeout_ms; /* what the calls in run() take at most */
+    int64_t timeout_ms;     /* what the calls in run() take at most */
+    struct kworker *worker; /* set by kworker_push() */
+    uint64_t number;        /* the same */
 };
+
+/* For run(), between its calls: is nobody interested in this job any more? */
+bool kworker_cancelled(const struct kjob *job);
 
 struct kworker_options {
     const char *name; /* of the thread, up to 15 characters; copied */
@@ -63,8 +70,6 @@ struct kworker_options {
     struct kwatch *watch;      /* held, not taken */
 };
 
-struct kworker;
-
 /* Takes `held` if it succeeds. */
 struct kworker *kworker_start(const struct kworker_options *options,
     struct err *err) MUST_CHECK;
@@ -74,6 +79,9 @@ bool kworker_push(struct kworker *worker, struct kjob **job) MUST_CHECK;
 
 /* Gives a job that has run, in the order of pushing; NULL: none now. */
 struct kjob *kworker_take(struct kworker *worker);
+
+/* What was pushed so far may end early, with whatever result. */
+void kworker_cancel(struct kworker *worker);
 
 /* Is a job running longer than it may?  Then kworker_stop() is due. */
 bool kworker_overdue(const struct kworker *worker);
