@@ -224,7 +224,11 @@ kworker_push(struct kworker *worker, struct kjob **job)
 {
     void *item = *job;
 
-    if (worker->in_hand == KWORKER_JOBS || !queue_push(worker->orders, &item))
+    if (worker->in_hand == KWORKER_JOBS)
+        return false;
+    (*job)->worker = worker;
+    (*job)->number = ++worker->pushed;
+    if (!queue_push(worker->orders, &item))
         return false;
     worker->in_hand++;
     *job = NULL;
