@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""numbers.py ROOT - the sizes that a reader can hold.
+
+Lines of a .c and of a header, comment against code in a header, how many of
+our headers a .c includes, and lines of test against lines of code.  (Length,
+parameters and nesting of functions are clang-tidy's.)
+"""
+
+import pathlib
+import re
+import sys
+
+C_LINES = 500
+H_LINES = 150
+H_COMMENT = 0.7  # comment lines for each line of code
+INCLUDES = 10
+INCLUDES_FREE = {"agent.c"}  # as many as there are parts
+TEST_LINES = 0.6  # for each line of code
+
+
+def count(text):
+    """(lines with code, lines with comment); one line may be both."""
+    kinds = {"code": set(), "comment": set()}
+    pattern = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\])*\"|\S", re.S)
+    for match in pattern.finditer(text):
+        word = match.group()
+        kind = "comment" if word[:2] in ("/*", "//") else "code"
+        if kind == "code" and word in "{};":
+            continue
+        first = text.count("\n", 0, match.start())
+        for offset in range(word.count("\n") + 1):
+            kinds[kind].add(first + offset)
+    return len(kinds["code"]), len(kinds["comment"])
+
+
+def interface(text):
+    """A header without its frame and without what is no interface: includes,
+    the guard, rows of a macro, bodies of inline functions."""
+    text = re.sub(r"(?m)^#\s*(include|ifndef|endif|pragma).*$", "", text)
+    text = re.sub(r"(?m)^#\s*define\s+\w+_H\s*$", "", text)
+    text = re.sub(r"(?m)(?<=\\\n).*$", "", text)
+    return re.sub(r"(?ms)^\{$.*?^\}$", "", text)
+
+
+def findings(root):
+    code = tests = 0
+    for top in ("agent", "policy", "certs", "tests"):
+        for path in sorted((root / top).rglob("*.[ch]")):
+            text = path.read_text()
+            lines = text.count("\n")
+            name = path.relative_to(root)
+            limit = C_LINES if path.suffix == ".c" else H_LINES
+            if lines > limit:
+                yield f"{name}: {lines} lines, limit {limit}"
+            n_code, n_comment = count(
+                interface(text) if path.suffix == ".h" else text)
+            if path.suffix == ".h" and n_comment < H_COMMENT * n_code:
+                yield (f"{name}: {n_comment} lines of comment for {n_code} of "
+                       f"code, limit {H_COMMENT} for each")
+            if top == "tests":
+                tests += n_code
+                continue
+            code += n_code
+            ours = set(re.findall(r'(?m)^#include "(.*)"', text))
+            if path.suffix == ".c" and path.name not in INCLUDES_FREE \
+                    and len(ours) > INCLUDES:
+                yield f"{name}: includes {len(ours)} of our headers, " \
+                      f"limit {INCLUDES}"
+    if code == 0:
+        yield "no source at all"
+    elif tests < TEST_LINES * code:
+        yield (f"{tests} lines of C tests for {code} of code, limit "
+               f"{TEST_LINES} for each")
+
+
+def main(root):
+    failed = 0
+    for finding in findings(pathlib.Path(root)):
+        print(finding, file=sys.stderr)
+        failed = 1
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,247 @@
+#!/bin/bash
+# selftest.sh ROOT - each lint passes a good sample and refuses a bad one.
+#
+# A lint that finds nothing because it looks at nothing would pass for ever;
+# so every one is shown a small tree of its own, first in order and then with
+# one fault, and one without anything to look at.  The same for the edit of
+# librdkafka, which must apply exactly once or fail.
+set -u
+root=$(cd "$1" && pwd)
+lint=$root/tests/lint
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+verdict() { # LABEL WANT GOT
+    if [ "$2" = "$3" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "not as expected (wanted $2, got $3): $1" >&2
+        sed 's/^/    /' "$work/out" >&2
+    fi
+}
+accepts() { # LABEL COMMAND...
+    local label=$1
+    shift
+    "$@" >"$work/out" 2>&1 && verdict "$label" ok ok || verdict "$label" ok bad
+}
+refuses() { # LABEL WORD COMMAND...: fails, and names the fault
+    local label=$1 word=$2
+    shift 2
+    if "$@" >"$work/out" 2>&1; then
+        verdict "$label" bad ok
+    elif grep -qF -- "$word" "$work/out"; then
+        verdict "$label" bad bad
+    else
+        verdict "$label: says so" "$word" "something else"
+    fi
+}
+
+# A tree in order: one module with a header, and its test.
+fresh() {
+    rm -rf "$work/tree"
+    mkdir -p "$work/tree/agent/base" "$work/tree/policy" "$work/tree/certs" \
+        "$work/tree/docs" "$work/tree/tests/unit" "$work/tree/build"
+    cd "$work/tree" || exit 1
+    cp "$root/.clang-format" "$root/.clang-tidy" .
+    cat >agent/base/twice.h <<'C'
+/* twice.h - a number, twice.
+ *
+ * For the tests of the lints. */
+#ifndef KEDGE_TWICE_H
+#define KEDGE_TWICE_H
+
+/* Twice the number. */
+int twice_of(int number);
+
+#endif
+C
+    cat >agent/base/twice.c <<'C'
+#include "twice.h"
+
+static const char *const names[] = { "one", "two" };
+
+int
+twice_of(int number)
+{
+    return names[0][0] == 'o' ? 2 * number : 0;
+}
+C
+    cat >tests/unit/test_twice.c <<'C'
+#include "twice.h"
+
+int
+main(void)
+{
+    int failed = 0;
+
+    if (twice_of(2) != 4)
+        failed = 1;
+    if (twice_of(0) != 0)
+        failed = 1;
+    return failed;
+}
+C
+    printf '.Dd January 1, 2026\n.Dt KEDGE 1\n.Os\n.Sh NAME\n' >docs/kedge.1
+    printf '.Nm kedge\n.Nd a sample\n.Sh DESCRIPTION\nText.\n' >>docs/kedge.1
+}
+compile() { # into build/, as CMake would name it
+    local folder=build/kedge_base.dir
+    mkdir -p $folder
+    cc -std=c11 -fPIC -Iagent/base -c agent/base/twice.c -o $folder/twice.c.o ||
+        exit 1
+    cat >build/compile_commands.json <<J
+[
+{
+  "directory": "$work/tree/build",
+  "command": "cc -std=c11 -I$work/tree/agent/base -o x.o -c $work/tree/agent/base/twice.c",
+  "file": "$work/tree/agent/base/twice.c"
+}
+]
+J
+}
+
+fresh
+accepts "walls: a tree in order" "$lint/walls.sh" .
+sed -i '1i #include <yaml.h>' agent/base/twice.c
+refuses "walls: a library's header outside its wall" yaml.h "$lint/walls.sh" .
+sed -i '1s/.*/# include "openssl\/ssl.h"/' agent/base/twice.c
+refuses "walls: written another way" ssl.h "$lint/walls.sh" .
+mkdir agent/kafka && mv agent/base/twice.c agent/kafka/kconf.c
+sed -i '1s/.*/#include <librdkafka\/rdkafka.h>/' agent/kafka/kconf.c
+accepts "walls: inside its wall" "$lint/walls.sh" .
+
+fresh && compile
+accepts "symbols: names that start with the module's" "$lint/symbols.sh" build
+sed -i 's/^twice_of/double_of/; 1i int double_of(int number);' \
+    agent/base/twice.c && compile
+refuses "symbols: a stray name" double_of "$lint/symbols.sh" build
+rm -r build/*
+refuses "symbols: nothing to look at" "no object" "$lint/symbols.sh" build
+
+fresh && compile
+accepts "globals: constant tables alone" "$lint/globals.sh" build
+sed -i 's/^static const char .const names/static const char *names/' \
+    agent/base/twice.c && compile
+refuses "globals: a table that can change" names "$lint/globals.sh" build
+fresh && sed -i 's/^    return/    static int calls;\n    calls++;\n&/' \
+    agent/base/twice.c && compile
+refuses "globals: a static inside a function" calls "$lint/globals.sh" build
+fresh && sed -i '3i static _Thread_local int twice_last = 7;' \
+    agent/base/twice.c && sed -i 's/^    return/    twice_last++;\n&/' \
+    agent/base/twice.c && compile
+refuses "globals: one for each thread" twice_last "$lint/globals.sh" build
+rm -r build/*
+refuses "globals: nothing to look at" "no object" "$lint/globals.sh" build
+
+fresh
+accepts "depth: two folders" "$lint/depth.sh" .
+mkdir agent/base/deep && echo 'int x;' >agent/base/deep/deep.c
+refuses "depth: three folders" deep.c "$lint/depth.sh" .
+rm -r agent/base/deep && cp agent/base/twice.c policy/twice.c
+refuses "depth: a name twice" policy/twice.c "$lint/depth.sh" .
+
+fresh
+accepts "mdoc: a page in order" "$lint/mdoc.sh" .
+sed -i 's/^\.Nd.*/.Xx what/' docs/kedge.1
+refuses "mdoc: an unknown macro" Xx "$lint/mdoc.sh" .
+rm docs/kedge.1
+refuses "mdoc: no page" "no manual page" "$lint/mdoc.sh" .
+
+fresh
+accepts "format: as it should be" "$lint/format.sh" .
+sed -i 's/^    return/  return/' agent/base/twice.c
+refuses "format: another indent" twice.c "$lint/format.sh" .
+
+fresh && compile
+accepts "tidy: code in order" "$lint/tidy.sh" . build
+sed -i 's/2 \* number/(number) * number \/ (number - number)/' \
+    agent/base/twice.c
+refuses "tidy: the same on both sides" misc-redundant "$lint/tidy.sh" . build
+fresh && compile
+sed -i 's/(int number)$/(int number, int a, int b, int c, int d, int e, int f)/
+    s/(int number);/(int number, int a, int b, int c, int d, int e, int f);/' \
+    agent/base/twice.c agent/base/twice.h
+refuses "tidy: seven parameters" readability-function-size \
+    "$lint/tidy.sh" . build
+echo '[]' >build/compile_commands.json
+refuses "tidy: nothing to look at" "nothing to check" "$lint/tidy.sh" . build
+
+fresh
+accepts "wording: clean" "$lint/wording.sh" .
+printf '# in /%s/main\n' work >docs/page.md
+refuses "wording: somebody's path" page.md "$lint/wording.sh" .
+
+fresh && compile
+accepts "headers: alone and twice" python3 "$lint/headers.py" . build
+sed -i 's/^int twice_of/size_t twice_size(void);\n&/' agent/base/twice.h
+refuses "headers: needs another before it" size_t \
+    python3 "$lint/headers.py" . build
+fresh && compile && sed -i '/^#/d; s/^int/struct twice { int x; };\n&/' \
+    agent/base/twice.h
+refuses "headers: no guard" redefinition python3 "$lint/headers.py" . build
+fresh && compile && cp agent/base/twice.h policy/thrice.h
+refuses "headers: of a folder that is not built" thrice.h \
+    python3 "$lint/headers.py" . build
+
+fresh
+accepts "numbers: in order" python3 "$lint/numbers.py" .
+yes '/* more */' | head -n 150 >>agent/base/twice.h
+refuses "numbers: a long header" "limit 150" python3 "$lint/numbers.py" .
+fresh && yes '/* more */' | head -n 500 >>agent/base/twice.c
+refuses "numbers: a long source" "limit 500" python3 "$lint/numbers.py" .
+fresh && yes 'int twice_more(int number);' | head -n 9 >>agent/base/twice.h
+refuses "numbers: a header that is not explained" "of comment" \
+    python3 "$lint/numbers.py" .
+fresh && seq -f '#include "h%g.h"' 10 >>agent/base/twice.c
+refuses "numbers: too many headers" "limit 10" python3 "$lint/numbers.py" .
+fresh && : >tests/unit/test_twice.c
+refuses "numbers: code without a test" "of C tests" \
+    python3 "$lint/numbers.py" .
+rm agent/base/*
+refuses "numbers: nothing to look at" "no source" python3 "$lint/numbers.py" .
+
+# The shape of the function that is edited.
+library() {
+    rm -rf "$work/library" && mkdir -p "$work/library/src"
+    cat >"$work/library/src/rdkafka_broker.c" <<'C'
+static int rd_kafka_toppar_producer_serve(rd_kafka_broker_t *rkb,
+                                          rd_ts_t *next_wakeup) {
+        if (unlikely(!may_send)) {
+                max_requests = 0;
+        } else if (max_requests > 0) {
+                batch_ready = rd_kafka_msgq_allow_wakeup_at(
+                    &rktp->rktp_msgq, next_wakeup);
+        }
+        if (max_requests <= 0)
+                return 0;
+        return cnt;
+}
+C
+    cd "$work/library" || exit 1
+}
+library
+accepts "edit: fits" "$root/installers/librdkafka-patch" .
+accepts "edit: took" test 2 = "$(grep -c wakeup_before src/rdkafka_broker.c)"
+cp src/rdkafka_broker.c before
+refuses "edit: not twice" "does not fit" "$root/installers/librdkafka-patch" .
+accepts "edit: a refusal changes nothing" cmp before src/rdkafka_broker.c
+for gone in 'unlikely(!may_send)' 'max_requests <= 0' 'allow_wakeup_at' \
+    'producer_serve'; do
+    library
+    grep -vF -- "$gone" src/rdkafka_broker.c >new
+    mv new src/rdkafka_broker.c
+    refuses "edit: without $gone" "does not fit" \
+        "$root/installers/librdkafka-patch" .
+done
+library
+sed -i 's/^        return cnt;/        if (max_requests <= 0)\n                return 0;\n&/' \
+    src/rdkafka_broker.c
+refuses "edit: two places" "does not fit" "$root/installers/librdkafka-patch" .
+refuses "edit: no source there" "no such file" \
+    "$root/installers/librdkafka-patch" "$work/nowhere"
+
+echo "selftest: $passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 40 ]
