@@ -1,0 +1,9 @@
+#include "catalog.h"
+
+#include <stdlib.h>
+
+void
+catalog_list_free(struct catalog_list *list)
+{
+    free(list);
+}
