@@ -88,6 +88,15 @@ key_of(const struct pemfile *file, struct err *err)
     return key_of_block(file, &first, err);
 }
 
+static void
+advise_mode(const char *path, struct err *err)
+{
+    struct err why = *err;
+
+    if (strstr(why.text, "open to ") != NULL)
+        err_set(err, why.kind, "%s; mend: chmod 600 %s", why.text, path);
+}
+
 static EVP_PKEY *
 load_key(const char *path, struct err *err)
 {
@@ -95,8 +104,10 @@ load_key(const char *path, struct err *err)
     EVP_PKEY *key = NULL;
     char *bytes = file_read_private(path, FILE_BYTES_MAX, &file.len, err);
 
-    if (bytes == NULL)
+    if (bytes == NULL) {
+        advise_mode(path, err);
         return NULL;
+    }
     file.bytes = bytes;
     key = key_of(&file, err);
     OPENSSL_cleanse(bytes, file.len);
