@@ -1,0 +1,380 @@
+#include "kconf.h"
+#include "clock.h"
+#include "kdial.h"
+#include "kflow.h"
+#include "kprops.h"
+#include "log.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIAS_MAX 64
+#define FLOW_MAX 64
+#define FACILITIES 16
+#define SAY_EVERY_MS 30000
+
+/* What the client's opaque points at. */
+struct context {
+    /* fixed */
+    char cluster[ALIAS_MAX], flow[FLOW_MAX];
+    const char *client;
+    struct log *log;
+    struct kdial *kdial; /* NULL: any address */
+    /* shared */
+    pthread_mutex_t lock;
+    struct {
+        char name[16];
+        int64_t said_ms, held_back;
+    } facilities[FACILITIES]; /* under the lock */
+};
+
+static const struct {
+    const char *name;
+    rd_kafka_type_t type;
+} clients[KCONF_N] = {
+    [KCONF_SOURCE] = { "source", RD_KAFKA_CONSUMER },
+    [KCONF_DATA] = { "data", RD_KAFKA_PRODUCER },
+    [KCONF_LANE] = { "lane", RD_KAFKA_PRODUCER },
+    [KCONF_MEMBER] = { "member", RD_KAFKA_CONSUMER },
+    [KCONF_LEDGER] = { "ledger", RD_KAFKA_CONSUMER },
+    [KCONF_ADMIN] = { "admin", RD_KAFKA_PRODUCER },
+};
+
+const char *
+kconf_client_name(enum kconf_client client)
+{
+    assert((unsigned)client < KCONF_N);
+    return clients[client].name;
+}
+
+/* One property; a secret value is named by nobody. */
+static bool
+set_property(rd_kafka_conf_t *conf, const struct kprops *property,
+    const char *value, struct err *err)
+{
+    char why[192];
+
+    if (rd_kafka_conf_set(conf, property->name, value, why, sizeof why) ==
+        RD_KAFKA_CONF_OK)
+        return true;
+    if (property->from == KPROPS_KEY || property->from == KPROPS_PASSWORD)
+        return err_set(err, ERR_CONFIG, "%s: not accepted", property->name);
+    return err_set(err, ERR_CONFIG, "%s: %s", property->name, why);
+}
+
+/* True once in SAY_EVERY_MS for each facility; *held_back: lines since. */
+static bool
+may_say(struct context *context, const char *facility, int64_t *held_back)
+{
+    int64_t now_ms = clock_mono_ms(clock_system());
+    size_t i = 0;
+    bool say = false;
+
+    (void)pthread_mutex_lock(&context->lock);
+    while (i < FACILITIES - 1 && context->facilities[i].name[0] != '\0' &&
+           strncmp(context->facilities[i].name, facility,
+               sizeof context->facilities[i].name - 1) != 0)
+        i++; /* the last place is everybody's */
+    if (context->facilities[i].name[0] == '\0' ||
+        now_ms - context->facilities[i].said_ms >= SAY_EVERY_MS) {
+        (void)snprintf(context->facilities[i].name,
+            sizeof context->facilities[i].name, "%s", facility);
+        context->facilities[i].said_ms = now_ms;
+        *held_back = context->facilities[i].held_back;
+        context->facilities[i].held_back = 0;
+        say = true;
+    } else
+        context->facilities[i].held_back++;
+    (void)pthread_mutex_unlock(&context->lock);
+    return say;
+}
+
+/* syslog's levels: 4 is a warning. */
+static void
+on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
+{
+    struct context *context = rk != NULL ? rd_kafka_opaque(rk) : NULL;
+    int64_t held_back = 0;
+
+    if (context == NULL || !may_say(context, facility, &held_back))
+        return;
+    LOG(context->log, level <= 4 ? LEVEL_WARN : LEVEL_DEBUG, "kafka.client",
+        kv_str("cluster", context->cluster), kv_str("flow", context->flow),
+        kv_str("client", context->client), kv_str("facility", facility),
+        kv_str("text", text), kv_int("held_back", held_back));
+}
+
+static int
+on_connect(int fd, const struct sockaddr *addr, int addr_len,
+    const char *broker, void *opaque)
+{
+    const struct context *context = opaque;
+
+    return kdial_connect(context->kdial, fd, addr, (socklen_t)addr_len, broker);
+}
+
+static void
+context_free(struct context *context)
+{
+    if (context == NULL)
+        return;
+    kdial_free(context->kdial);
+    (void)pthread_mutex_destroy(&context->lock);
+    free(context);
+}
+
+static struct context *
+context_new(const struct kconf_options *options, struct err *err)
+{
+    const struct kcluster *cluster = options->cluster;
+    struct context *context = calloc(1, sizeof *context);
+
+    if (context == NULL) {
+        err_set(err, ERR_MEMORY, "client of %s", cluster->alias);
+        return NULL;
+    }
+    (void)pthread_mutex_init(&context->lock, NULL);
+    (void)snprintf(context->cluster, sizeof context->cluster, "%s",
+        cluster->alias);
+    (void)snprintf(context->flow, sizeof context->flow, "%s", options->flow);
+    context->client = clients[options->client].name;
+    context->log = options->log;
+    if (cluster->plaintext_private_only && !cluster->tls) {
+        context->kdial = kdial_new(cluster->alias, options->log, err);
+        if (context->kdial == NULL) {
+            context_free(context);
+            return NULL;
+        }
+    }
+    return context;
+}
+
+static bool
+fill(rd_kafka_conf_t *conf, const struct kconf_options *options,
+    struct context *context, struct err *err)
+{
+    char buffer[KPROPS_VALUE_MAX];
+    size_t n;
+    const struct kprops *rows = kprops_rows(&n);
+
+    for (size_t i = 0; i < n; i++) {
+        const struct kprops *property = &rows[i];
+        const char *value;
+
+        if ((property->clients & (1U << options->client)) == 0)
+            continue;
+        value = kprops_value(property, options, buffer, sizeof buffer);
+        if (value != NULL && !set_property(conf, property, value, err))
+            return false;
+    }
+    rd_kafka_conf_set_opaque(conf, context);
+    rd_kafka_conf_set_log_cb(conf, on_log);
+    rd_kafka_conf_set_events(conf, options->events);
+    if (context->kdial != NULL)
+        rd_kafka_conf_set_connect_cb(conf, on_connect);
+    if (options->configure != NULL)
+        options->configure(conf);
+    return true;
+}
+
+rd_kafka_t *
+kconf_open(const struct kconf_options *options, struct err *err)
+{
+    struct context *context = NULL;
+    rd_kafka_conf_t *conf = NULL;
+    rd_kafka_t *rk = NULL;
+    char why[256];
+
+    assert((unsigned)options->client < KCONF_N);
+    if ((context = context_new(options, err)) == NULL)
+        goto out;
+    conf = rd_kafka_conf_new();
+    if (!fill(conf, options, context, err))
+        goto out;
+    rk = rd_kafka_new(clients[options->client].type, conf, why, sizeof why);
+    if (rk == NULL)
+        err_set(err, strstr(why, "ssl.") != NULL ? ERR_CERT : ERR_CONFIG, "%s",
+            why);
+out:
+    if (rk == NULL) {
+        err_wrap(err, "cluster %s, %s client", options->cluster->alias,
+            clients[options->client].name);
+        if (conf != NULL)
+            rd_kafka_conf_destroy(conf);
+        context_free(context);
+    }
+    return rk;
+}
+
+void
+kconf_close(rd_kafka_t *rk)
+{
+    struct context *context;
+
+    if (rk == NULL)
+        return;
+    context = rd_kafka_opaque(rk);
+    rd_kafka_destroy(rk);
+    context_free(context);
+}
+
+#define PASSES "passes by itself, it is tried again"
+#define AWAY "it is tried again; if it stays, look at the network and brokers"
+#define GRANT "the cluster's administrator has to grant it to this client"
+
+/* What the codes mean that a person may have to know about. */
+static const struct {
+    rd_kafka_resp_err_t code;
+    enum err_kind kind;
+    bool retry;
+    const char *who;
+} meanings[] = {
+    { RD_KAFKA_RESP_ERR__TRANSPORT, ERR_NET, true, AWAY },
+    { RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, ERR_NET, true, AWAY },
+    { RD_KAFKA_RESP_ERR__RESOLVE, ERR_NET, true,
+        "it is tried again; if it stays, look at the name service" },
+    { RD_KAFKA_RESP_ERR__TIMED_OUT, ERR_NET, true, AWAY },
+    { RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, ERR_NET, true, AWAY },
+    { RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT, ERR_NET, true, AWAY },
+    { RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION, ERR_NET, true, AWAY },
+    { RD_KAFKA_RESP_ERR__SSL, ERR_CERT, true,
+        "look at the certificates of both sides" },
+    { RD_KAFKA_RESP_ERR__AUTHENTICATION, ERR_DENIED, false,
+        "look at the user and password in the policy" },
+    { RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED, ERR_DENIED, false,
+        "look at the user and password in the policy" },
+    { RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, ERR_DENIED, false, GRANT },
+    { RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, ERR_DENIED, false, GRANT },
+    { RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, ERR_DENIED, false,
+        GRANT },
+    { RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ERR_DENIED,
+        false, GRANT },
+    { RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, ERR_KAFKA, false,
+        "raise max.message.bytes of the target topic, or skip the record" },
+    { RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE, ERR_KAFKA, false,
+        "raise segment.bytes of the target topic, or skip the record" },
+    { RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP, ERR_KAFKA, false,
+        "widen message.timestamp.before.max.ms and after.max.ms of the target "
+        "topic, or skip the record" },
+    { RD_KAFKA_RESP_ERR_INVALID_RECORD, ERR_KAFKA, false,
+        "the target topic does not take this record (compacted topics need a "
+        "key): change the topic, or skip the record" },
+    { RD_KAFKA_RESP_ERR_POLICY_VIOLATION, ERR_KAFKA, false,
+        "the cluster's administrator has to change its policy" },
+    { RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR, ERR_CONFIG, false,
+        "the policy asks for more replicas than there are brokers" },
+    { RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE, ERR_CONFIG, false,
+        "choose a compression.type that the target knows" },
+    { RD_KAFKA_RESP_ERR__INVALID_ARG, ERR_CONFIG, false,
+        "a setting of the policy does not fit" },
+    { RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE, ERR_KAFKA, false,
+        "records were lost to retention or truncation: kedge flow "
+        "accept-loss" },
+    { RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, ERR_KAFKA, false,
+        "records were lost to retention or truncation: kedge flow "
+        "accept-loss" },
+    { RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, ERR_KAFKA, true,
+        "the topic has to be created" },
+    { RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, ERR_KAFKA, true,
+        "it is tried again; brokers of the cluster are away" },
+    { RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, ERR_KAFKA, true,
+        "it is tried again; brokers of the cluster are away" },
+    { RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, ERR_KAFKA, true,
+        "the topic has to be created" },
+    { RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, ERR_KAFKA, true,
+        "the topic needs more partitions" },
+    { RD_KAFKA_RESP_ERR__BAD_MSG, ERR_KAFKA, true,
+        "the broker's copy is damaged: look at its disk" },
+};
+
+/* Codes of brokers that are no verdict, only a moment. */
+static const rd_kafka_resp_err_t passing[] = {
+    RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE,
+    RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
+    RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE,
+    RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE,
+    RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS,
+    RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE,
+    RD_KAFKA_RESP_ERR_NOT_COORDINATOR,
+    RD_KAFKA_RESP_ERR_NOT_CONTROLLER,
+    RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR,
+    RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH,
+    RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH,
+    RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE,
+    RD_KAFKA_RESP_ERR_PREFERRED_LEADER_NOT_AVAILABLE,
+    RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT,
+    RD_KAFKA_RESP_ERR_THROTTLING_QUOTA_EXCEEDED,
+    RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS,
+    RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
+    RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID,
+    RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH,
+    RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS,
+};
+
+static bool
+fill_err(struct err *err, rd_kafka_resp_err_t code, const char *detail,
+    bool retry)
+{
+    enum err_kind kind = ERR_KAFKA;
+    const char *who = retry ? PASSES : "look at the brokers' logs";
+
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
+        if (meanings[i].code == code) {
+            kind = meanings[i].kind;
+            retry = meanings[i].retry;
+            who = meanings[i].who;
+        }
+    if (detail == NULL || detail[0] == '\0')
+        err_set(err, kind, "%s; %s", rd_kafka_err2str(code), who);
+    else /* the advice stays readable when the detail is long */
+        err_set(err, kind, "%.140s; %s", detail, who);
+    err->retry = retry;
+    return false;
+}
+
+bool
+kconf_err(struct err *err, rd_kafka_resp_err_t code, const char *detail)
+{
+    bool retry = code < 0; /* the library's own are about this client */
+
+    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++)
+        retry = retry || passing[i] == code;
+    return fill_err(err, code, detail, retry);
+}
+
+bool
+kconf_err_take(struct err *err, rd_kafka_error_t *error)
+{
+    kconf_err(err, rd_kafka_error_code(error), rd_kafka_error_string(error));
+    if (rd_kafka_error_is_retriable(error))
+        err->retry = true;
+    rd_kafka_error_destroy(error);
+    return false;
+}
+
+void
+kconf_document(FILE *out)
+{
+    size_t n;
+    const struct kprops *rows = kprops_rows(&n);
+
+    (void)fputs("| property | source | data | lane | member | ledger | admin "
+                "| why |\n|---|---|---|---|---|---|---|---|\n",
+        out);
+    for (size_t i = 0; i < n; i++) {
+        const struct kprops *property = &rows[i];
+
+        (void)fprintf(out, "| `%s` |", property->name);
+        for (int client = 0; client < KCONF_N; client++) {
+            bool is_set = (property->clients & (1U << client)) != 0;
+
+            (void)fprintf(out, " %s |",
+                !is_set                   ? ""
+                : property->fixed != NULL ? property->fixed
+                                          : "*policy*");
+        }
+        (void)fprintf(out, " %s |\n", property->why);
+    }
+}

@@ -1,0 +1,54 @@
+/* kprops.h - the table of every property of the Kafka library that we set.
+ *
+ * One row a property and a value, with the clients that get it and the reason.
+ * kconf sets them and prints them; a property that is not in here has the
+ * library's default.
+ *
+ * Thread: any; constants.   Memory: none. */
+#ifndef KEDGE_KPROPS_H
+#define KEDGE_KPROPS_H
+
+#include "kconf.h"
+
+#include <stddef.h>
+
+/* Where a value comes from that differs from client to client. */
+enum kprops_from {
+    KPROPS_FIXED,
+    KPROPS_BOOTSTRAP,
+    KPROPS_CLIENT_ID,
+    KPROPS_PROTOCOL,
+    KPROPS_CA,
+    KPROPS_CERT,
+    KPROPS_KEY,
+    KPROPS_MECHANISM,
+    KPROPS_USERNAME,
+    KPROPS_PASSWORD,
+    KPROPS_GROUP,
+    KPROPS_TRANSACTIONAL_ID,
+    KPROPS_TRANSACTION_TIMEOUT,
+    KPROPS_COMPRESSION,
+    KPROPS_LINGER,
+    KPROPS_PREFETCH,
+    KPROPS_ISOLATION,
+};
+
+struct kprops {
+    const char *name;
+    unsigned clients; /* one bit for each enum kconf_client */
+    enum kprops_from from;
+    const char *fixed; /* KPROPS_FIXED: the value; else NULL */
+    const char *why;
+};
+
+/* Enough for any value that is made and not borrowed. */
+#define KPROPS_VALUE_MAX 256
+
+const struct kprops *kprops_rows(size_t *n);
+
+/* The value as text, borrowed from the options or in `buffer`; NULL: the
+ * options do not ask for it. */
+const char *kprops_value(const struct kprops *row,
+    const struct kconf_options *options, char *buffer, size_t size);
+
+#endif
