@@ -26,27 +26,33 @@
 #include "wake.h"
 
 #define FLOW_RECORD_COST 512
+#define FLOW_PREFETCH_SHARE \
+    4 /* a quarter of it is for the source's prefetch:
+                               * open the source with that much */
 
 /* Does the policy select this source topic? */
 typedef bool flow_wants_fn(void *ctx, const char *topic);
 
 struct flow_options {
-    const char *name, *agent;      /* copied */
-    struct route route;            /* its texts are copied */
-    flow_wants_fn *wants;          /* called on the flow's thread */
+    const char *name, *agent; /* copied */
+    struct route route;       /* its texts are copied */
+    flow_wants_fn *wants;     /* called on the flow's thread */
     void *wants_ctx;
-    uint64_t fingerprint;          /* of topics and start */
-    enum start start;              /* for what exists at the first start */
-    int64_t start_wall_ms;         /* of START_TIME */
-    int64_t refresh_ms;            /* how often topics are looked at */
-    int64_t commit_interval_ms;    /* 0: 500 */
-    int64_t max_in_flight_bytes;   /* at least 1 MiB */
-    int64_t bytes_per_second;      /* 0: no limit */
-    int64_t drain_ms;              /* how long draining may take; 0: 25000 */
-    int32_t lanes;                 /* of a new ledger; 0: 8 */
-    bool hold_partition_only;      /* failure_scope: partition */
-    bool shared_target;            /* others write the target topics too */
-    bool at_source;                /* for the report alone */
+    uint64_t fingerprint;        /* of topics and start */
+    enum start start;            /* for what exists at the first start */
+    int64_t start_wall_ms;       /* of START_TIME */
+    int64_t refresh_ms;          /* how often topics are looked at */
+    int64_t commit_interval_ms;  /* 0: 500 */
+    int64_t max_in_flight_bytes; /* at least 1 MiB */
+    int64_t bytes_per_second;    /* 0: no limit */
+    int64_t drain_ms;            /* how long draining may take; 0: 25000 */
+    int32_t lanes;               /* of a new ledger; 0: 8 */
+    bool hold_partition_only;    /* failure_scope: partition */
+    bool shared_target;          /* others write the target topics too */
+    bool judge_size;             /* nothing is compressed on the way: a record
+                                    * above the target's max.message.bytes is
+                                    * refused before it is sent */
+    bool at_source;              /* for the report alone */
     /* Taken by flow_new() when it succeeds; freed by the flow. */
     struct source source;
     struct sink sink;
@@ -55,7 +61,7 @@ struct flow_options {
     struct catalog catalog;
     /* Borrowed for the life of the flow. */
     const struct clock *clock;
-    const struct wake *wake;       /* the one the five were opened with */
+    const struct wake *wake; /* the one the five were opened with */
     struct log *log;
     struct metrics *metrics;
 };

@@ -8,8 +8,8 @@
  *   claim   key {"claim":n}                   who took the lane over; its own
  *                                             offset is the lane's term
  *   entry   key {"topic":"t","partition":p}   how far a partition is
- *   mark    key {"snapshot":n}                a snapshot follows: header,
- *                                             claim and every entry again
+ *   mark    key {"snapshot":n}                a snapshot follows: header and
+ *                                             every entry of the lane again
  *
  * Thread: any; no state.
  * Memory: a record is a plain value of fixed size.

@@ -44,7 +44,10 @@ typedef void sink_done_fn(void *ctx, const struct sink_done *done);
 typedef void sink_failed_fn(void *ctx, int32_t lane, const struct err *err);
 
 struct sink_ops {
-    bool (*open)(void *self, int32_t lane, struct err *err);
+    /* No batch may be larger than batch_bytes (0: the filling's default): the
+     * target's topics refuse larger ones as a whole. */
+    bool (
+        *open)(void *self, int32_t lane, int64_t batch_bytes, struct err *err);
     /* What is in flight is given up: it may still arrive, and no more is told
      * of it.  Returns at once; the client is ended elsewhere. */
     void (*close)(void *self, int32_t lane);
@@ -53,8 +56,8 @@ struct sink_ops {
         int32_t partition, struct err *err);
     void (*detach)(void *self, int32_t part);
     /* Takes the record (its hold becomes NULL) or not, as the answer says. */
-    enum sink_answer (*send)(void *self, struct record *record,
-        struct err *err);
+    enum sink_answer (
+        *send)(void *self, struct record *record, struct err *err);
     /* Tells of at most `max` records; gives how many it told of. */
     size_t (*poll)(void *self, size_t max);
     void (*free)(void *self); /* gives up what is in flight; may take seconds */

@@ -27,7 +27,10 @@ enum start { START_EARLIEST, START_LATEST, START_TIME };
 enum source_event_kind {
     SOURCE_RESOLVED,     /* answer to resolve(): `offset` */
     SOURCE_ENDS,         /* answer to ask_ends(), one for each partition:
-                          * `low`, `stable` (last stable offset), `high` */
+                          * `low`, `stable` (last stable offset), `high`, and
+                          * `offset`: one past everything that next() gave,
+                          * transaction markers behind it included; -1 where
+                          * that is not known */
     SOURCE_OUT_OF_RANGE, /* `offset` does not exist any more: `low`, `high`
                           * say what does (-1 unknown); reading has stopped */
     SOURCE_FAILED,       /* reading has stopped; err says who has to act */
@@ -46,9 +49,8 @@ struct source_ops {
     /* Starts to read a partition, or goes to another place of it.  After the
      * return no record of an earlier place is given any more.  leader_epoch is
      * of the record before `offset`, -1 unknown.  False: cannot be, see err. */
-    bool (*read)(void *self, int32_t part, const char *topic,
-        int32_t partition, int64_t offset, int32_t leader_epoch,
-        struct err *err);
+    bool (*read)(void *self, int32_t part, const char *topic, int32_t partition,
+        int64_t offset, int32_t leader_epoch, struct err *err);
     /* Stops; nothing of the partition is given any more.  Not reading: fine. */
     void (*stop)(void *self, int32_t part);
     /* Gives up to `max` records that are at hand, in order within each

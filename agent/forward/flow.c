@@ -1,0 +1,334 @@
+#include "flow.h"
+
+#include "flowset.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ORDERS_MAX 16
+#define SLEEP_MS 50
+#define TICK_MS 20
+#define DRAIN_MS 25000
+
+#define TO(state) (1u << (state))
+
+static const struct {
+    unsigned next; /* the states that may follow; the names: report.h */
+} states[FLOW_N_STATES] = {
+    [FLOW_IDLE] = { TO(FLOW_CONNECTING) | TO(FLOW_STOPPED) },
+    [FLOW_CONNECTING] = { TO(FLOW_RUNNING) | TO(FLOW_PAUSED) | TO(FLOW_HELD) |
+                          TO(FLOW_DRAINING) },
+    [FLOW_RUNNING] = { TO(FLOW_CONNECTING) | TO(FLOW_PAUSED) | TO(FLOW_HELD) |
+                       TO(FLOW_DRAINING) },
+    [FLOW_PAUSED] = { TO(FLOW_CONNECTING) | TO(FLOW_RUNNING) | TO(FLOW_HELD) |
+                      TO(FLOW_DRAINING) },
+    [FLOW_HELD] = { TO(FLOW_CONNECTING) | TO(FLOW_RUNNING) | TO(FLOW_PAUSED) |
+                    TO(FLOW_DRAINING) },
+    [FLOW_DRAINING] = { TO(FLOW_STOPPED) },
+    [FLOW_STOPPED] = { 0 },
+};
+
+struct flow_inbox {
+    struct flow *flow;
+};
+
+struct flow_inbox *
+flow_inbox_new(struct err *err)
+{
+    struct flow_inbox *inbox = calloc(1, sizeof *inbox);
+
+    if (inbox == NULL)
+        err_set(err, ERR_MEMORY, "inbox of a flow");
+    return inbox;
+}
+
+void
+flow_inbox_free(struct flow_inbox *inbox)
+{
+    free(inbox);
+}
+
+void
+flow_on_done(void *inbox, const struct sink_done *done)
+{
+    flowmove_done(((struct flow_inbox *)inbox)->flow, done);
+}
+
+void
+flow_on_failed(void *inbox, int32_t lane, const struct err *err)
+{
+    flowmove_failed(((struct flow_inbox *)inbox)->flow, lane, err);
+}
+
+void
+flow_enter(struct flow *flow, enum flow_state next, const char *why)
+{
+    if (flow->state == next && strcmp(flow->reason, why) == 0)
+        return;
+    assert(flow->state == next || (states[flow->state].next & TO(next)) != 0);
+    LOG(flow->o.log, next == FLOW_HELD ? LEVEL_ERROR : LEVEL_INFO, "flow.state",
+        kv_str("flow", flow->name),
+        kv_str("from", report_flow_state(flow->state)),
+        kv_str("to", report_flow_state(next)), kv_str("why", why));
+    if (flow->state != next)
+        flow->state_since_wall_ms = clock_wall_ms(flow->o.clock);
+    flow->state = next;
+    (void)snprintf(flow->reason, sizeof flow->reason, "%s", why);
+    flow->report_at_ms = 0; /* the news at once */
+}
+
+static void
+copy_options(struct flow *flow, const struct flow_options *options)
+{
+    flow->o = *options;
+    (void)snprintf(flow->name, sizeof flow->name, "%s", options->name);
+    (void)snprintf(flow->agent, sizeof flow->agent, "%s", options->agent);
+    (void)snprintf(flow->from, sizeof flow->from, "%s", options->route.from);
+    (void)snprintf(flow->to, sizeof flow->to, "%s", options->route.to);
+    (void)snprintf(flow->separator, sizeof flow->separator, "%s",
+        options->route.separator);
+    flow->o.name = flow->name;
+    flow->o.agent = flow->agent;
+    flow->o.route.from = flow->from;
+    flow->o.route.to = flow->to;
+    flow->o.route.separator = flow->separator;
+    route_describe(&flow->o.route, flow->rename, sizeof flow->rename);
+    (void)snprintf(flow->ledger, sizeof flow->ledger, "kedge.%s.%s.ledger",
+        flow->from, flow->name);
+    if (flow->o.commit_interval_ms == 0)
+        flow->o.commit_interval_ms = 500;
+    if (flow->o.drain_ms == 0)
+        flow->o.drain_ms = DRAIN_MS;
+    if (flow->o.lanes == 0)
+        flow->o.lanes = 8;
+    flow->pace.bytes_per_s = flow->o.bytes_per_second;
+}
+
+struct flow *
+flow_new(const struct flow_options *options, struct flow_inbox *inbox,
+    struct err *err)
+{
+    struct flow *flow = calloc(1, sizeof *flow);
+
+    if (flow == NULL) {
+        err_set(err, ERR_MEMORY, "flow %s", options->name);
+        return NULL;
+    }
+    copy_options(flow, options);
+    flow->last_ack_ms = REPORT_UNKNOWN;
+    flow->source_up = flow->target_up = true;
+    flow->orders = queue_new(ORDERS_MAX, options->wake, err);
+    if (flow->orders == NULL) {
+        free(flow);
+        return NULL;
+    }
+    flow->inbox = inbox;
+    inbox->flow = flow;
+    return flow;
+}
+
+static void
+obey(struct flow *flow, enum flow_order order)
+{
+    switch (order) {
+    case FLOW_PAUSE:
+        flow->paused = true;
+        break;
+    case FLOW_RESUME:
+        flow->paused = false;
+        break;
+    case FLOW_RESTART:
+        flow->failed = false;
+        if (flow->lanes != NULL) {
+            flowmove_retry(flow);
+            lanes_retry(flow->lanes, clock_mono_ms(flow->o.clock));
+        }
+        flow->refresh_at_ms = 0;
+        break;
+    }
+}
+
+/* What the facts add up to. */
+static void
+judge(struct flow *flow)
+{
+    if (flow->draining)
+        return;
+    if (flow->failed)
+        return; /* entered when it happened, with the reason */
+    if (flow->lanes != NULL && lanes_refused(flow->lanes) != NULL)
+        flow_enter(flow, FLOW_HELD, lanes_refused(flow->lanes));
+    else if (flow->paused)
+        flow_enter(flow, FLOW_PAUSED, "an operator paused it");
+    else if (flow->joined)
+        flow_enter(flow, FLOW_RUNNING, "a member of the group");
+    else if (flow->state != FLOW_CONNECTING)
+        flow_enter(flow, FLOW_CONNECTING, "clusters are being reached");
+}
+
+static bool
+control(struct flow *flow, int64_t now_ms)
+{
+    int64_t wall_ms = clock_wall_ms(flow->o.clock);
+    struct group_event event;
+    struct store_answer answer;
+    bool busy = false;
+    void *order;
+
+    while ((order = queue_pop(flow->orders, 0)) != NULL)
+        obey(flow, (enum flow_order)((uintptr_t)order - 1));
+    busy = flowtopics_events(flow, now_ms);
+    while (flow->o.group.ops->event(flow->o.group.self, &event)) {
+        busy = true;
+        if (event.kind == GROUP_FAILED)
+            flow_enter(flow, flow->state, event.err.text);
+        else if (flow->lanes != NULL)
+            lanes_on_group(flow->lanes, &event, now_ms);
+    }
+    while (flow->o.store.ops->answer(flow->o.store.self, &answer)) {
+        busy = true;
+        if (flow->lanes != NULL)
+            lanes_on_answer(flow->lanes, &answer, wall_ms, now_ms);
+        else
+            ledger_batch_free(answer.records);
+    }
+    flowtopics_tick(flow, now_ms);
+    if (flow->lanes != NULL) {
+        lanes_tick(flow->lanes, wall_ms, now_ms);
+        flow->joined = lanes_joined(flow->lanes);
+    }
+    judge(flow);
+    return busy;
+}
+
+static bool
+wound_down(struct flow *flow, int64_t now_ms)
+{
+    int asked = atomic_load(&flow->drain);
+    bool clean = true;
+
+    if (asked == 0)
+        return false;
+    if (!flow->draining) {
+        flow->draining = true;
+        flow->drain_by_ms = now_ms + flow->o.drain_ms;
+        flow_enter(flow, FLOW_DRAINING, "told to stop");
+        if (flow->lanes != NULL)
+            lanes_drain(flow->lanes, flow->drain_by_ms);
+    }
+    if (flow->lanes != NULL && !lanes_idle(flow->lanes, &clean) && asked == 1 &&
+        now_ms < flow->drain_by_ms + TICK_MS)
+        return false;
+    atomic_store(&flow->drained,
+        clean && asked == 1 &&
+            (flow->lanes == NULL || lanes_idle(flow->lanes, &clean)));
+    return true;
+}
+
+static void
+end(struct flow *flow, int64_t now_ms)
+{
+    if (flow->lanes != NULL)
+        lanes_leave(flow->lanes);
+    flow_enter(flow, FLOW_STOPPED, "drained");
+    flowreport_publish(flow, now_ms);
+    flowmove_free(flow);
+    flow->o.source.ops->free(flow->o.source.self);
+    flow->o.sink.ops->free(flow->o.sink.self);
+    flow->o.store.ops->free(flow->o.store.self);
+    flow->o.group.ops->free(flow->o.group.self);
+    flow->o.catalog.ops->free(flow->o.catalog.self);
+    atomic_store(&flow->stopped, true);
+}
+
+static void *
+run(void *arg)
+{
+    struct flow *flow = arg;
+    int64_t control_at_ms = 0;
+    int64_t now_ms;
+
+    affinity_claim(&flow->owner);
+    flow_enter(flow, FLOW_CONNECTING, "clusters are being reached");
+    for (;;) {
+        bool busy;
+
+        now_ms = clock_mono_ms(flow->o.clock);
+        busy = flowmove_acks(flow, now_ms);
+        if (!busy || control_at_ms <= now_ms) {
+            busy = control(flow, now_ms) || busy;
+            control_at_ms = now_ms + TICK_MS;
+        }
+        busy = flowmove_send(flow) || busy;
+        busy = flowmove_read(flow, now_ms) || busy;
+        flowmove_rates(flow, now_ms);
+        flowreport_publish(flow, now_ms);
+        if (wound_down(flow, now_ms))
+            break;
+        if (!busy)
+            wake_wait(flow->o.wake, SLEEP_MS);
+    }
+    end(flow, now_ms);
+    return NULL;
+}
+
+bool
+flow_start(struct flow *flow, struct err *err)
+{
+    int error = pthread_create(&flow->thread, NULL, run, flow);
+
+    if (error != 0)
+        return err_set(err, ERR_IO, "thread of flow %s: %s", flow->name,
+            strerror(error));
+    flow->started = true;
+    return true;
+}
+
+bool
+flow_order(struct flow *flow, enum flow_order order)
+{
+    void *item = (void *)((uintptr_t)order + 1);
+
+    return queue_push(flow->orders, &item);
+}
+
+void
+flow_drain(struct flow *flow)
+{
+    if (atomic_fetch_add(&flow->drain, 1) > 1)
+        atomic_store(&flow->drain, 2);
+    wake_signal(flow->o.wake);
+}
+
+bool
+flow_stopped(const struct flow *flow, bool *drained)
+{
+    *drained = atomic_load(&flow->drained);
+    return atomic_load(&flow->stopped);
+}
+
+struct flow_report *
+flow_take_report(struct flow *flow)
+{
+    return atomic_exchange(&flow->report, NULL);
+}
+
+void
+flow_free(struct flow *flow)
+{
+    if (flow == NULL)
+        return;
+    if (flow->started)
+        (void)pthread_join(flow->thread, NULL);
+    else
+        end(flow, clock_mono_ms(flow->o.clock));
+    report_free(atomic_exchange(&flow->report, NULL));
+    queue_free(flow->orders, NULL);
+    lanes_free(flow->lanes);
+    parts_free(flow->parts);
+    free(flow->lane);
+    flow_inbox_free(flow->inbox);
+    free(flow);
+}

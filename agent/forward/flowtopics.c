@@ -1,0 +1,406 @@
+/* Topics: which there are, where they go, where to begin to read them, and
+ * where they end. */
+#include "flowset.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENDS_MS 10000
+#define AGAIN_MS 2000
+#define SOURCE_AWAY_MS 60000 /* then the group is left: another may reach it */
+
+static const struct lanes_ops lanes_ops = {
+    .resolve = flowtopics_resolve,
+    .open = flowmove_open,
+    .close = flowmove_close,
+    .drop = flowmove_drop,
+    .ask_written = flowtopics_ask_written,
+};
+
+static uint64_t
+seed_of(const struct flow *flow)
+{
+    uint64_t seed = (uint64_t)clock_wall_ms(flow->o.clock);
+
+    seed = (seed << 20) ^ (uint64_t)(uintptr_t)flow;
+    return seed ^ ((uint64_t)clock_mono_ms(flow->o.clock) << 40);
+}
+
+/* The ledger is there: from now on the number of lanes is known. */
+static bool
+make_lanes(struct flow *flow, int32_t n_lanes, struct err *err)
+{
+    const struct lanes_options options = {
+        .flow = flow->name,
+        .agent = flow->agent,
+        .from = flow->from,
+        .to = flow->to,
+        .rename = flow->rename,
+        .fingerprint = flow->o.fingerprint,
+        .start = flow->o.start,
+        .start_wall_ms = flow->o.start_wall_ms,
+        .commit_interval_ms = flow->o.commit_interval_ms,
+        .n_lanes = n_lanes,
+        .shared_target = flow->o.shared_target,
+        .group = flow->o.group,
+        .store = flow->o.store,
+        .log = flow->o.log,
+        .metrics = flow->o.metrics,
+        .ops = &lanes_ops,
+        .ctx = flow,
+        .seed = seed_of(flow),
+    };
+    struct lanes_options with_parts = options;
+
+    if ((flow->parts = parts_new(n_lanes, err)) == NULL)
+        return false;
+    with_parts.parts = flow->parts;
+    flow->lane = calloc((size_t)n_lanes, sizeof flow->lane[0]);
+    if (flow->lane == NULL)
+        return err_set(err, ERR_MEMORY, "%d lanes", n_lanes);
+    flow->n_lanes = n_lanes;
+    return (flow->lanes = lanes_new(&with_parts, err)) != NULL;
+}
+
+static void
+on_ledger(struct flow *flow, const struct catalog_event *event)
+{
+    struct err err;
+
+    flow->target_up = true;
+    if (flow->ledger_known)
+        return;
+    if (!make_lanes(flow, event->partitions, &err)) {
+        LOG(flow->o.log, LEVEL_ERROR, "flow.lanes", kv_str("flow", flow->name),
+            kv_str("error", err.text));
+        flow->ledger_asked = false;
+        return;
+    }
+    (void)snprintf(flow->ledger_id, sizeof flow->ledger_id, "%s", event->id);
+    flow->ledger_known = true;
+    flow->refresh_at_ms = 0;
+}
+
+/* --- what the source has --- */
+
+static void
+take_topic(struct flow *flow, const struct catalog_topic *found)
+{
+    struct topic *topic;
+    struct err err;
+
+    if (!flow->o.wants(flow->o.wants_ctx, found->name))
+        return;
+    if ((topic = parts_topic(flow->parts, found->name)) == NULL)
+        return; /* no memory now: seen again at the next refresh */
+    (void)snprintf(topic->id, sizeof topic->id, "%s", found->id);
+    topic->exists = true;
+    topic->partitions = found->partitions;
+    topic->selected =
+        route_topic(&flow->o.route, found->name, topic->target, &err);
+    if (!topic->selected) {
+        (void)snprintf(topic->reason, sizeof topic->reason, "%s", err.text);
+        return;
+    }
+    for (int32_t i = 0; i < found->partitions; i++) {
+        struct part *part = parts_get(flow->parts, found->name, i);
+
+        if (part == NULL || part->phase != PHASE_OPEN ||
+            parts_same_topics(part))
+            continue;
+        if (part->reading)
+            flow->o.source.ops->stop(flow->o.source.self, part->number);
+        part->reading = false;
+    }
+}
+
+static void
+ensure_targets(struct flow *flow)
+{
+    struct catalog_want *wants = NULL;
+    size_t n = 0;
+
+    for (struct topic *topic = parts_topics(flow->parts); topic != NULL;
+         topic = topic->next)
+        n += topic->selected && topic->exists;
+    if (n == 0 || (wants = calloc(n, sizeof wants[0])) == NULL)
+        return;
+    n = 0;
+    for (struct topic *topic = parts_topics(flow->parts); topic != NULL;
+         topic = topic->next) {
+        if (!topic->selected || !topic->exists)
+            continue;
+        memcpy(wants[n].source, topic->name, sizeof wants[n].source);
+        memcpy(wants[n].target, topic->target, sizeof wants[n].target);
+        wants[n++].partitions = topic->partitions;
+    }
+    flow->o.catalog.ops->ensure(flow->o.catalog.self, wants, n);
+    free(wants);
+}
+
+static void
+on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
+{
+    flow->source_up = true;
+    flow->source_down_ms = 0;
+    flow->listing = false;
+    for (struct topic *topic = parts_topics(flow->parts); topic != NULL;
+         topic = topic->next)
+        topic->exists = topic->selected = false;
+    for (size_t i = 0; i < list->n; i++)
+        take_topic(flow, &list->topics[i]);
+    ensure_targets(flow);
+    if (strcmp(list->source_cluster_id, list->target_cluster_id) == 0 &&
+        list->source_cluster_id[0] != '\0') {
+        flow->failed = true;
+        flow_enter(flow, FLOW_HELD,
+            "source and target are the same cluster: mend 'clusters'");
+    } else if (!flow->listed || flow->left) {
+        (void)snprintf(flow->source_cluster_id, sizeof flow->source_cluster_id,
+            "%s", list->source_cluster_id);
+        if (!flow->draining)
+            lanes_start(flow->lanes, list->source_cluster_id, flow->ledger_id,
+                now_ms);
+        flow->left = false;
+    }
+    flow->listed = true;
+    catalog_list_free(list);
+}
+
+static void
+on_down(struct flow *flow, bool source_side, const struct err *err,
+    int64_t now_ms)
+{
+    bool *up = source_side ? &flow->source_up : &flow->target_up;
+
+    if (*up)
+        LOG(flow->o.log, LEVEL_WARN, "cluster.down", kv_str("flow", flow->name),
+            kv_str("cluster", source_side ? flow->from : flow->to),
+            kv_str("error", err->text));
+    *up = false;
+    if (source_side && flow->source_down_ms == 0)
+        flow->source_down_ms = now_ms;
+    if (flow->state == FLOW_CONNECTING)
+        flow_enter(flow, FLOW_CONNECTING, err->text);
+}
+
+static void
+on_target(struct flow *flow, const struct catalog_event *event)
+{
+    struct topic *topic = parts_topic(flow->parts, event->source);
+
+    flow->target_up = true;
+    if (topic == NULL)
+        return;
+    if (event->kind == CATALOG_WAIT) {
+        if (strcmp(topic->reason, event->err.text) != 0)
+            LOG(flow->o.log, LEVEL_WARN, "topic.waits",
+                kv_str("flow", flow->name), kv_str("topic", topic->name),
+                kv_str("target", topic->target),
+                kv_str("error", event->err.text));
+        (void)snprintf(topic->reason, sizeof topic->reason, "%s",
+            event->err.text);
+        return;
+    }
+    (void)snprintf(topic->target_id, sizeof topic->target_id, "%s", event->id);
+    topic->target_partitions = event->partitions;
+    topic->max_message_bytes = event->max_message_bytes;
+    topic->reason[0] = '\0';
+}
+
+static void
+on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
+{
+    int64_t wall_ms = clock_wall_ms(flow->o.clock);
+
+    switch (event->kind) {
+    case CATALOG_TOPICS:
+        on_topics(flow, event->list, now_ms);
+        break;
+    case CATALOG_DOWN:
+        flow->listing = false;
+        flow->refresh_at_ms = now_ms + AGAIN_MS;
+        on_down(flow, event->source_side, &event->err, now_ms);
+        break;
+    case CATALOG_TARGET:
+    case CATALOG_WAIT:
+        on_target(flow, event);
+        break;
+    case CATALOG_LEDGER:
+        on_ledger(flow, event);
+        break;
+    case CATALOG_LEDGER_WAIT:
+        flow->ledger_asked = false;
+        flow->refresh_at_ms = now_ms + AGAIN_MS;
+        if (flow->state == FLOW_CONNECTING)
+            flow_enter(flow, FLOW_CONNECTING, event->err.text);
+        break;
+    case CATALOG_EMPTY:
+        lanes_written(flow->lanes, event->lane, 0, "", wall_ms, now_ms);
+        break;
+    case CATALOG_WRITTEN:
+        lanes_written(flow->lanes, event->lane, event->high, event->target,
+            wall_ms, now_ms);
+        break;
+    }
+}
+
+/* --- what the source says of a partition --- */
+
+static void
+hold_part(struct flow *flow, struct part *part, const char *why)
+{
+    part->reading = false; /* the source has stopped it */
+    parts_hold(part, "%s", why);
+    LOG(flow->o.log, LEVEL_ERROR, "partition.held", kv_str("flow", flow->name),
+        kv_str("topic", part->topic->name),
+        kv_int("partition", part->partition), kv_str("why", part->reason));
+}
+
+static void
+out_of_range(struct flow *flow, struct part *part,
+    const struct source_event *event)
+{
+    char why[REPORT_TEXT_MAX];
+
+    if (event->low > event->offset) {
+        metric_add(flow->o.metrics, METRIC_OFFSETS_LOST,
+            event->low - event->offset);
+        (void)snprintf(why, sizeof why,
+            "%" PRId64 " offsets are gone at the source before they could be "
+            "read: %" PRId64 " to %" PRId64 " (retention or deletion)",
+            event->low - event->offset, event->offset, event->low - 1);
+    } else {
+        (void)snprintf(why, sizeof why,
+            "the position %" PRId64
+            " lies beyond the end of the source (%" PRId64
+            "): the log was truncated or the topic made anew",
+            event->offset, event->high);
+    }
+    hold_part(flow, part, why);
+}
+
+/* Markers behind the last record count as read: without this the lag of a
+ * transactional topic would never reach 0. */
+static void
+ends(struct part *part, const struct source_event *event)
+{
+    part->source_end = event->stable;
+    part->source_high = event->high;
+    if (part->tracker == NULL || !part->reading ||
+        tracker_in_flight(part->tracker) > 0 ||
+        part->read_next != tracker_next(part->tracker) ||
+        event->offset <= part->read_next)
+        return;
+    tracker_advance(part->tracker, event->offset);
+    part->read_next = event->offset;
+}
+
+static void
+on_source(struct flow *flow, const struct source_event *event, int64_t now_ms)
+{
+    struct part *part =
+        event->part >= 0 ? parts_at(flow->parts, event->part) : NULL;
+
+    switch (event->kind) {
+    case SOURCE_RESOLVED:
+        if (flow->lanes != NULL)
+            lanes_resolved(flow->lanes, part, event->offset);
+        break;
+    case SOURCE_ENDS:
+        ends(part, event);
+        break;
+    case SOURCE_OUT_OF_RANGE:
+        out_of_range(flow, part, event);
+        break;
+    case SOURCE_FAILED:
+        hold_part(flow, part, event->err.text);
+        break;
+    case SOURCE_DOWN:
+        on_down(flow, true, &event->err, now_ms);
+        break;
+    case SOURCE_UP:
+        flow->source_up = true;
+        flow->source_down_ms = 0;
+        break;
+    }
+}
+
+bool
+flowtopics_events(struct flow *flow, int64_t now_ms)
+{
+    struct catalog_event event;
+    struct source_event said;
+    bool busy = false;
+
+    while (flow->o.catalog.ops->event(flow->o.catalog.self, &event)) {
+        on_catalog(flow, &event, now_ms);
+        busy = true;
+    }
+    while (flow->o.source.ops->event(flow->o.source.self, &said)) {
+        on_source(flow, &said, now_ms);
+        busy = true;
+    }
+    return busy;
+}
+
+void
+flowtopics_tick(struct flow *flow, int64_t now_ms)
+{
+    if (flow->draining)
+        return;
+    if (flow->refresh_at_ms <= now_ms && !flow->listing) {
+        flow->refresh_at_ms = now_ms + flow->o.refresh_ms;
+        if (flow->ledger_known) {
+            flow->listing = true;
+            flow->o.catalog.ops->refresh(flow->o.catalog.self);
+        } else if (!flow->ledger_asked) {
+            flow->ledger_asked = true;
+            flow->o.catalog.ops->ensure_ledger(flow->o.catalog.self,
+                flow->ledger, flow->o.lanes);
+        }
+    }
+    if (flow->ends_at_ms <= now_ms && flow->joined) {
+        flow->ends_at_ms = now_ms + ENDS_MS;
+        flow->o.source.ops->ask_ends(flow->o.source.self);
+    }
+    if (flow->joined && flow->source_down_ms != 0 &&
+        now_ms - flow->source_down_ms >= SOURCE_AWAY_MS) {
+        LOG(flow->o.log, LEVEL_WARN, "group.left", kv_str("flow", flow->name),
+            kv_str("why", "the source has been away for a minute"));
+        lanes_leave(flow->lanes);
+        flow->left = true;
+    }
+}
+
+void
+flowtopics_resolve(void *ctx, struct part *part, enum start start,
+    int64_t wall_ms)
+{
+    struct flow *flow = ctx;
+
+    flow->o.source.ops->resolve(flow->o.source.self, part->number,
+        part->topic->name, part->partition, start, wall_ms);
+}
+
+void
+flowtopics_ask_written(void *ctx, int32_t lane)
+{
+    struct flow *flow = ctx;
+    struct catalog_partition *asked;
+    size_t n = 0, room = parts_count(flow->parts);
+
+    if ((asked = calloc(room + 1, sizeof asked[0])) == NULL)
+        return; /* the lane waits; it falls when the group says so */
+    for (const struct part *part = parts_of_lane(flow->parts, lane);
+         part != NULL; part = part->next_in_lane) {
+        if (part->topic->target[0] == '\0')
+            continue;
+        memcpy(asked[n].topic, part->topic->target, sizeof asked[n].topic);
+        asked[n++].partition = part->partition;
+    }
+    flow->o.catalog.ops->ask_written(flow->o.catalog.self, lane, asked, n);
+    free(asked);
+}

@@ -1,0 +1,93 @@
+/* laneset.h - what lanes.c, lanetake.c and lanebook.c share: the state of each
+ * lane.  No other file includes this.
+ *
+ * Thread: the flow's.   Memory: owned by struct lanes. */
+#ifndef KEDGE_LANESET_H
+#define KEDGE_LANESET_H
+
+#include "lanes.h"
+#include "pace.h"
+
+enum lane_phase {
+    LANE_P_ELSEWHERE, /* not assigned */
+    LANE_P_PROVE,     /* the hint is being committed as a member */
+    LANE_P_OPEN,      /* init_transactions */
+    LANE_P_CLAIM,     /* our claim is being committed */
+    LANE_P_READ,      /* the lane is read until our claim */
+    LANE_P_WRITTEN,   /* no header: the target is asked whether it is new */
+    LANE_P_SNAPSHOT,  /* header and entries are being committed behind a mark */
+    LANE_P_RUN,       /* owned */
+    LANE_P_FINISH,    /* no more reads; acks and the last entries are awaited */
+    LANE_P_BACKOFF,   /* to be taken over anew at `due_ms` */
+    LANE_P_HELD,      /* a person has to act; tried again at `due_ms` */
+    LANE_P_N,
+};
+
+struct lane {
+    int32_t number;
+    enum lane_phase phase;
+    bool assigned;     /* by the group */
+    bool release_owed; /* revoked, and not released yet */
+    bool committing;   /* a commit is under way */
+    bool snapshotting; /* it is a snapshot */
+    bool has_header;
+    bool client; /* the store has a client open */
+    int proofs;  /* prove() calls not answered yet */
+    int64_t hint, term;
+    int64_t due_ms;   /* of BACKOFF, HELD, FINISH; RUN: the next commit */
+    int64_t began_ms; /* of the commit under way */
+    int64_t wrote_ms; /* newest commit that succeeded */
+    int64_t written;  /* records since the snapshot */
+    uint64_t claims;  /* makes each nonce new */
+    struct backoff backoff;
+    struct ledger_header header;
+    char nonce[LEDGER_ID_MAX];
+    char reason[REPORT_TEXT_MAX];
+};
+
+struct lanes {
+    struct lanes_options o;
+    char source_cluster_id[LEDGER_ID_MAX];
+    char ledger_topic_id[LEDGER_ID_MAX];
+    bool starting; /* the headers are being read */
+    bool joined;
+    bool draining;
+    bool unclean;     /* something was given up with records on the wire */
+    int64_t retry_ms; /* when to read the headers again; 0: not */
+    struct backoff backoff;
+    int64_t first_start_wall_ms;   /* the oldest of the headers; 0: none */
+    char refused[REPORT_TEXT_MAX]; /* empty: nothing */
+    struct lane lane[];            /* n_lanes */
+};
+
+/* lanes.c: the only place that changes lane->phase. */
+void lanes_enter(struct lanes *lanes, struct lane *lane, enum lane_phase next,
+    const char *why);
+/* Gives up client, reads and records on the wire; the lane is taken over anew
+ * after a while if the group still says that it is ours. */
+void lanes_fall(struct lanes *lanes, struct lane *lane, const char *why,
+    int64_t now_ms);
+/* The same, and a person has to act. */
+void lanes_hold(struct lanes *lanes, struct lane *lane, const char *why,
+    int64_t now_ms);
+
+/* lanetake.c: the steps from assigned to owned. */
+void lanetake_begin(struct lanes *lanes, struct lane *lane);
+void lanetake_proved(struct lanes *lanes, struct lane *lane, int64_t hint);
+void lanetake_answer(struct lanes *lanes, struct lane *lane,
+    struct store_answer *answer, int64_t wall_ms, int64_t now_ms);
+void lanetake_written(struct lanes *lanes, struct lane *lane, int64_t high,
+    const char *example, int64_t wall_ms, int64_t now_ms);
+/* The header this agent would write for the lane. */
+void lanetake_header(const struct lanes *lanes, const struct lane *lane,
+    int64_t wall_ms, struct ledger_header *header);
+
+/* lanebook.c: what an owned lane writes. */
+void lanebook_snapshot(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
+    int64_t now_ms);
+void lanebook_answer(struct lanes *lanes, struct lane *lane,
+    const struct store_answer *answer, int64_t now_ms);
+void lanebook_tick(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
+    int64_t now_ms);
+
+#endif

@@ -1,0 +1,244 @@
+/* The steps from assigned to owned.  Each waits for one answer; whatever is
+ * not DONE falls back to the first step, or holds. */
+#include "laneset.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define OLD_LEDGER_MS INT64_C(3600000)
+
+void
+lanetake_begin(struct lanes *lanes, struct lane *lane)
+{
+    assert(lane->assigned && !lane->client && !lane->committing);
+    lanes_enter(lanes, lane, LANE_P_PROVE, "to be taken over");
+    lane->proofs++;
+    lanes->o.group.ops->prove(lanes->o.group.self, lane->number, GROUP_NO_HINT);
+}
+
+void
+lanetake_proved(struct lanes *lanes, struct lane *lane, int64_t hint)
+{
+    lane->hint = hint;
+    lane->client = true;
+    lanes_enter(lanes, lane, LANE_P_OPEN, "the group says that it is ours");
+    lanes->o.store.ops->open(lanes->o.store.self, lane->number);
+}
+
+static void
+claim(struct lanes *lanes, struct lane *lane, int64_t wall_ms)
+{
+    struct ledger_claim claim = { .lane = lane->number, .wall_ms = wall_ms };
+
+    lane->claims++;
+    (void)snprintf(lane->nonce, sizeof lane->nonce, "%016" PRIx64 "-%" PRIx64,
+        lanes->o.seed, lane->claims);
+    (void)snprintf(claim.nonce, sizeof claim.nonce, "%s", lane->nonce);
+    (void)snprintf(claim.agent, sizeof claim.agent, "%s", lanes->o.agent);
+    lanes_enter(lanes, lane, LANE_P_CLAIM, "the predecessor is fenced");
+    lanes->o.store.ops->claim(lanes->o.store.self, lane->number, &claim);
+}
+
+void
+lanetake_header(const struct lanes *lanes, const struct lane *lane,
+    int64_t wall_ms, struct ledger_header *header)
+{
+    const struct lanes_options *o = &lanes->o;
+
+    *header = (struct ledger_header){
+        .format = LEDGER_FORMAT,
+        .lane = lane->number,
+        .lanes = o->n_lanes,
+        .fingerprint = o->fingerprint,
+        .first_start_wall_ms = wall_ms,
+        .changed_start_wall_ms = wall_ms,
+    };
+    (void)snprintf(header->source_cluster_id, sizeof header->source_cluster_id,
+        "%s", lanes->source_cluster_id);
+    (void)snprintf(header->ledger_topic_id, sizeof header->ledger_topic_id,
+        "%s", lanes->ledger_topic_id);
+    (void)snprintf(header->flow, sizeof header->flow, "%s", o->flow);
+    (void)snprintf(header->from, sizeof header->from, "%s", o->from);
+    (void)snprintf(header->to, sizeof header->to, "%s", o->to);
+    (void)snprintf(header->rename, sizeof header->rename, "%s", o->rename);
+    (void)snprintf(header->delivery, sizeof header->delivery, "at-least-once");
+}
+
+/* The lane's records, in their order, into header and entries: the last one of
+ * each key counts, as compaction has it. */
+static bool
+fold(struct lanes *lanes, struct lane *lane, const struct ledger_batch *read,
+    struct err *err)
+{
+    lane->has_header = false;
+    for (struct part *part = parts_of_lane(lanes->o.parts, lane->number);
+         part != NULL; part = part->next_in_lane)
+        part->known = false;
+    for (size_t i = 0; i < read->n; i++) {
+        const struct ledger_record *record = &read->records[i];
+        struct part *part;
+
+        if (record->kind == LEDGER_HEADER) {
+            lane->header = record->header;
+            lane->has_header = true;
+        }
+        if (record->kind != LEDGER_ENTRY)
+            continue;
+        part = parts_get(lanes->o.parts, record->entry.topic,
+            record->entry.partition);
+        if (part == NULL)
+            return err_set(err, ERR_MEMORY, "entries of lane %d", lane->number);
+        if (part->lane != lane->number)
+            return err_set(err, ERR_KAFKA,
+                "offset %" PRId64 " of the ledger's lane %d is of lane %d",
+                record->offset, lane->number, part->lane);
+        part->known = !record->tombstone;
+        part->entry = record->entry;
+    }
+    return true;
+}
+
+/* Partitions that the policy's `start` is for get an entry that says so by
+ * name, so that whoever resolves it later knows from when it counts. */
+static void
+name_starts(struct lanes *lanes, struct lane *lane, int64_t since_wall_ms)
+{
+    for (struct part *part = parts_of_lane(lanes->o.parts, lane->number);
+         part != NULL; part = part->next_in_lane) {
+        if (part->known || !part->topic->selected || !part->topic->exists)
+            continue;
+        part->entry = (struct ledger_entry){
+            .next_offset = LEDGER_UNRESOLVED,
+            .start = lanes->o.start,
+            .start_wall_ms = lanes->o.start == START_TIME
+                                 ? lanes->o.start_wall_ms
+                                 : since_wall_ms,
+            .leader_epoch = -1,
+            .target_offset = TRACKER_NOTHING,
+            .term = lane->term,
+        };
+        part->known = true;
+    }
+}
+
+static void
+snapshot(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
+    int64_t now_ms)
+{
+    struct ledger_header ours;
+    int64_t first = lanes->first_start_wall_ms;
+
+    if (lane->has_header)
+        first = lane->header.first_start_wall_ms;
+    else if (first == 0)
+        first = wall_ms;
+    lanetake_header(lanes, lane, wall_ms, &ours);
+    ours.first_start_wall_ms = first;
+    if (!lane->has_header)
+        name_starts(lanes, lane, first);
+    else if (lane->header.fingerprint != ours.fingerprint)
+        name_starts(lanes, lane, wall_ms);
+    else
+        ours.changed_start_wall_ms = lane->header.changed_start_wall_ms;
+    lane->header = ours;
+    lane->has_header = true;
+    lanes_enter(lanes, lane, LANE_P_SNAPSHOT, "the ledger was read");
+    lanebook_snapshot(lanes, lane, wall_ms, now_ms);
+}
+
+/* No header.  New only if nobody else ever wrote here either. */
+static void
+new_or_lost(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
+    int64_t now_ms)
+{
+    if (lanes->first_start_wall_ms != 0 &&
+        wall_ms - lanes->first_start_wall_ms > OLD_LEDGER_MS) {
+        lanes_hold(lanes, lane,
+            "the ledger has no header for this lane although the flow is "
+            "older than an hour: records of the ledger topic were lost; "
+            "restore it, or start a new flow under another name",
+            now_ms);
+    } else if (lanes->o.shared_target ||
+               parts_of_lane(lanes->o.parts, lane->number) == NULL) {
+        snapshot(lanes, lane, wall_ms, now_ms);
+    } else {
+        lanes_enter(lanes, lane, LANE_P_WRITTEN, "no header: new or lost?");
+        lanes->o.ops->ask_written(lanes->o.ctx, lane->number);
+    }
+}
+
+void
+lanetake_written(struct lanes *lanes, struct lane *lane, int64_t high,
+    const char *example, int64_t wall_ms, int64_t now_ms)
+{
+    char why[REPORT_TEXT_MAX];
+
+    if (high == 0) {
+        snapshot(lanes, lane, wall_ms, now_ms);
+        return;
+    }
+    (void)snprintf(why, sizeof why,
+        "the target has %" PRId64 " records here (%.100s) and the ledger "
+        "knows nothing of them; if others write these topics too, set "
+        "shared_target: true, else forward to new names",
+        high, example);
+    lanes_hold(lanes, lane, why, now_ms);
+}
+
+static void
+was_read(struct lanes *lanes, struct lane *lane,
+    const struct store_answer *answer, int64_t wall_ms, int64_t now_ms)
+{
+    struct ledger_header ours;
+    struct err err;
+
+    lane->term = answer->offset;
+    if (!fold(lanes, lane, answer->records, &err)) {
+        lanes_hold(lanes, lane, err.text, now_ms);
+        return;
+    }
+    if (!lane->has_header) {
+        new_or_lost(lanes, lane, wall_ms, now_ms);
+        return;
+    }
+    lanetake_header(lanes, lane, wall_ms, &ours);
+    if (ledger_header_fits(&lane->header, &ours, &err))
+        snapshot(lanes, lane, wall_ms, now_ms);
+    else
+        lanes_hold(lanes, lane, err.text, now_ms);
+}
+
+/* Which answer each phase waits for; another is of an order that was given up
+ * and is not looked at. */
+static bool
+expected(const struct lane *lane, enum store_step step)
+{
+    return (lane->phase == LANE_P_OPEN && step == STORE_OPEN) ||
+           (lane->phase == LANE_P_CLAIM && step == STORE_CLAIM) ||
+           (lane->phase == LANE_P_READ && step == STORE_READ);
+}
+
+void
+lanetake_answer(struct lanes *lanes, struct lane *lane,
+    struct store_answer *answer, int64_t wall_ms, int64_t now_ms)
+{
+    if (!expected(lane, answer->step))
+        return;
+    if (answer->result == STORE_FENCED)
+        metric_add(lanes->o.metrics, METRIC_FENCED, 1);
+    if (answer->result == STORE_BROKEN || answer->result == STORE_REFUSED) {
+        lanes_hold(lanes, lane, answer->err.text, now_ms);
+    } else if (answer->result != STORE_DONE) {
+        lanes_fall(lanes, lane, answer->err.text, now_ms);
+    } else if (answer->step == STORE_OPEN) {
+        claim(lanes, lane, wall_ms);
+    } else if (answer->step == STORE_CLAIM) {
+        lanes_enter(lanes, lane, LANE_P_READ, "the claim is committed");
+        lanes->o.store.ops->read(lanes->o.store.self, lane->number, lane->hint,
+            lane->nonce);
+    } else {
+        was_read(lanes, lane, answer, wall_ms, now_ms);
+    }
+}
