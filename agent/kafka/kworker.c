@@ -258,6 +258,12 @@ kworker_cancelled(const struct kjob *job)
            atomic_load(&job->worker->stopping);
 }
 
+void
+kworker_progress(const struct kjob *job)
+{
+    set_due(job->worker, job->timeout_ms);
+}
+
 bool
 kworker_overdue(const struct kworker *worker)
 {
@@ -277,22 +283,25 @@ abandon(struct kworker *worker)
     watch_count(worker->watch, clock_mono_ms(worker->clock));
 }
 
-void
+bool
 kworker_stop(struct kworker *worker)
 {
     struct kjob *job = NULL;
+    bool ended = true;
 
     if (worker == NULL)
-        return;
+        return true;
     atomic_store(&worker->stopping, true);
     queue_close(worker->orders);
     while (!queue_is_closed(worker->results) && !kworker_overdue(worker)) {
         if ((job = queue_pop(worker->results, LOOK_MS)) != NULL)
             job->free(job);
     }
-    if (queue_is_closed(worker->results))
+    ended = queue_is_closed(worker->results);
+    if (ended)
         (void)pthread_join(worker->thread, NULL);
     else
         abandon(worker);
     let_go(worker);
+    return ended;
 }

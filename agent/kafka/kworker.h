@@ -57,6 +57,9 @@ struct kjob {
 /* For run(), between its calls: is nobody interested in this job any more? */
 bool kworker_cancelled(const struct kjob *job);
 
+/* For run(), when it gets on: its time begins anew. */
+void kworker_progress(const struct kjob *job);
+
 struct kworker_options {
     const char *name; /* of the thread, up to 15 characters; copied */
     /* Given to every run(); ended on the worker's thread after the last job,
@@ -87,8 +90,8 @@ void kworker_cancel(struct kworker *worker);
 bool kworker_overdue(const struct kworker *worker);
 
 /* Ends it: jobs that wait are freed without having run, the running one is
- * waited for as long as it may take, results not taken are freed.  What is
- * overdue is abandoned and counted.  NULL is fine. */
-void kworker_stop(struct kworker *worker);
+ * waited for as long as it may take, results not taken are freed.  False when
+ * it was overdue, and has been abandoned and counted.  NULL is fine. */
+bool kworker_stop(struct kworker *worker);
 
 #endif

@@ -187,7 +187,7 @@ jobs_run_and_come_back_in_order(void **state)
         assert_int_equal(atomic_load(&scene->ran[i]), i);
     assert_null(kworker_take(worker));
     assert_false(kworker_overdue(worker));
-    kworker_stop(worker);
+    assert_true(kworker_stop(worker));
     assert_int_equal(atomic_load(&scene->n_freed), 10);
     assert_int_equal(atomic_load(&scene->n_ended), 1);
     scene_free(scene);
@@ -209,7 +209,7 @@ more_than_it_may_hold_are_not_taken(void **state)
     assert_true(push(worker, scene, KWORKER_JOBS, false));
     for (int i = 1; i <= KWORKER_JOBS; i++)
         assert_int_equal(take(worker, scene), i);
-    kworker_stop(worker);
+    assert_true(kworker_stop(worker));
     scene_free(scene);
 }
 
@@ -231,7 +231,7 @@ a_stop_frees_what_was_not_taken(void **state)
     assert_int_equal(take(worker, scene), 1);
     (void)sem_post(&scene->go);
     (void)sem_post(&scene->go);
-    kworker_stop(worker);
+    assert_true(kworker_stop(worker));
     assert_int_equal(atomic_load(&scene->n_freed), 3);
     assert_int_equal(atomic_load(&scene->n_ended), 1);
     assert_int_equal(atomic_load(&scene->n_tired), 0);
@@ -254,7 +254,45 @@ what_was_pushed_before_a_cancel_sees_it(void **state)
     assert_int_equal(take(worker, scene), -1);
     assert_int_equal(take(worker, scene), -2);
     assert_int_equal(take(worker, scene), 3);
-    kworker_stop(worker);
+    assert_true(kworker_stop(worker));
+    scene_free(scene);
+}
+
+static void
+progress_run(struct kjob *job, void *held)
+{
+    step_run(job, held);
+    kworker_progress(job);
+    step_run(job, held);
+}
+
+static void
+a_job_that_gets_on_has_its_time_anew(void **state)
+{
+    struct scene *scene = scene_new();
+    struct kworker *worker = start(scene);
+    struct step *step = calloc(1, sizeof *step);
+    struct kjob *job = &step->job;
+
+    (void)state;
+    assert_non_null(step);
+    *step = (struct step){
+        .job = { .run = progress_run, .free = step_free, .timeout_ms = 1000 },
+        .scene = scene,
+        .waits = true
+    };
+    assert_true(kworker_push(worker, &job));
+    assert_int_equal(sem_wait(&scene->running), 0);
+    atomic_store(&scene->now_ms, 1001 + KWORKER_GRACE_MS);
+    assert_true(kworker_overdue(worker));
+    (void)sem_post(&scene->go);
+    assert_int_equal(sem_wait(&scene->running), 0);
+    assert_false(kworker_overdue(worker));
+    atomic_store(&scene->now_ms, 2 * (1001 + KWORKER_GRACE_MS));
+    assert_true(kworker_overdue(worker));
+    (void)sem_post(&scene->go);
+    (void)take(worker, scene);
+    assert_true(kworker_stop(worker));
     scene_free(scene);
 }
 
@@ -288,7 +326,7 @@ a_job_is_overdue_after_its_time_and_the_grace(void **state)
     (void)sem_post(&scene->go);
     assert_int_equal(take(worker, scene), 1);
     assert_false(kworker_overdue(worker));
-    kworker_stop(worker);
+    assert_true(kworker_stop(worker));
     scene_free(scene);
 }
 
@@ -303,7 +341,7 @@ abandon_one(struct scene *scene, int64_t at_ms)
     assert_int_equal(sem_wait(&scene->running), 0);
     atomic_store(&scene->now_ms, at_ms);
     assert_true(kworker_overdue(worker));
-    kworker_stop(worker);
+    assert_false(kworker_stop(worker));
 }
 
 static void
@@ -371,7 +409,7 @@ nothing_to_stop_is_fine(void **state)
 
     (void)state;
     assert_non_null(watch);
-    kworker_stop(NULL);
+    assert_true(kworker_stop(NULL));
     kworker_watch_drop(NULL);
     kworker_watch_drop(kworker_watch_hold(watch));
     kworker_watch_drop(watch);
@@ -385,6 +423,7 @@ main(void)
         cmocka_unit_test(more_than_it_may_hold_are_not_taken),
         cmocka_unit_test(a_stop_frees_what_was_not_taken),
         cmocka_unit_test(what_was_pushed_before_a_cancel_sees_it),
+        cmocka_unit_test(a_job_that_gets_on_has_its_time_anew),
         cmocka_unit_test(a_job_is_overdue_after_its_time_and_the_grace),
         cmocka_unit_test(a_late_result_is_dropped_and_the_worker_tidies_up),
         cmocka_unit_test(the_third_within_an_hour_ends_the_process),
