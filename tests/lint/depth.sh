@@ -4,6 +4,8 @@ set -eu
 cd "$1"
 status=0
 sources() { find agent policy certs tests -name '*.[ch]' | sort; }
+[ -n "$(sources)" ] ||
+    { echo "depth: nothing to check in $1" >&2; exit 1; }
 deep=$(sources | grep -E '^([^/]*/){3}' || true)
 if [ -n "$deep" ]; then
     echo "more than two folders deep:" $deep >&2

@@ -155,6 +155,12 @@ accepts "format: as it should be" "$lint/format.sh" .
 sed -i 's/^    return/  return/' agent/base/twice.c
 refuses "format: another indent" twice.c "$lint/format.sh" .
 
+rm -r agent/base tests/unit
+for name in walls depth format; do
+    refuses "$name: nothing to look at" "nothing to check" \
+        "$lint/$name.sh" .
+done
+
 fresh && compile
 accepts "tidy: code in order" "$lint/tidy.sh" . build
 sed -i 's/2 \* number/(number) * number \/ (number - number)/' \

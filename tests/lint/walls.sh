@@ -7,6 +7,8 @@
 set -eu
 cd "$1"
 status=0
+[ -n "$(find agent policy certs -name '*.[ch]')" ] ||
+    { echo "walls: nothing to check in $1" >&2; exit 1; }
 while read -r header places; do
     [ -n "$header" ] || continue
     found=$(find agent policy certs -name '*.[ch]' -exec \
