@@ -198,7 +198,7 @@ make_client(struct klane *lane, struct err *err)
     lane->events = rd_kafka_queue_get_main(lane->rk);
     lane->topic = rd_kafka_topic_new(lane->rk, lane->o->topic, NULL);
     if (lane->topic == NULL) {
-        kconf_err(err, rd_kafka_last_error(), lane->o->topic);
+        kconf_err(err, rd_kafka_last_error(), NULL);
         klane_close(lane);
         return false;
     }
@@ -345,7 +345,7 @@ give_up(struct txn *txn)
     } else {
         find_reason(txn);
         if (txn->err->kind == ERR_NONE)
-            kconf_err(txn->err, txn->failed, "ledger records");
+            kconf_err(txn->err, txn->failed, NULL);
         result = klane_judge(txn->failed);
     }
     if (result == STORE_FENCED)

@@ -201,7 +201,7 @@ go_to(struct reader *reader, int32_t lane, int64_t offset)
     code = rd_kafka_assign(reader->rk, list);
     rd_kafka_topic_partition_list_destroy(list);
     return code == RD_KAFKA_RESP_ERR_NO_ERROR ||
-           kconf_err(reader->err, code, "ledger");
+           kconf_err(reader->err, code, NULL);
 }
 
 /* An error in place of a record.  STORE_DONE: nothing to end for. */
@@ -343,7 +343,7 @@ ask_partitions(struct reader *reader)
     else if (code != RD_KAFKA_RESP_ERR_NO_ERROR || n > PARTITIONS_MAX)
         n = -1;
     if (n < 0)
-        kconf_err(reader->err, code, reader->o->topic);
+        kconf_err(reader->err, code, NULL);
     if (metadata != NULL)
         rd_kafka_metadata_destroy(metadata);
     if (topic != NULL)
@@ -388,7 +388,7 @@ go_to_all(struct reader *reader, struct share *shares, int32_t n)
     code = rd_kafka_assign(reader->rk, list);
     rd_kafka_topic_partition_list_destroy(list);
     return code == RD_KAFKA_RESP_ERR_NO_ERROR ||
-           kconf_err(reader->err, code, "ledger");
+           kconf_err(reader->err, code, NULL);
 }
 
 /* The newest header of its lane takes the place of the one before. */
