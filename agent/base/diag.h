@@ -49,7 +49,10 @@ void findings_remedy(struct findings *found, const char *fmt, ...)
 size_t findings_count(const struct findings *found);
 const struct finding *findings_at(const struct findings *found, size_t i);
 
-/* True when at least one refuses. */
+/* How many more there were than are kept. */
+size_t findings_dropped(const struct findings *found);
+
+/* True when at least one refuses, kept or not. */
 bool findings_refuse(const struct findings *found);
 
 /* For people: file:line:column, the source line, a caret range, the code.

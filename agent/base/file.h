@@ -12,9 +12,10 @@
 #include <stddef.h>
 
 /* All bytes of a regular file (or a pipe), NUL behind them and not counted.
- * More than `max`: ERR_CONFIG.  Absent: ERR_MISSING.  NULL on failure. */
-char *file_read(const char *path, size_t max, size_t *len, struct err *err)
-    MUST_CHECK;
+ * More than `max`: ERR_CONFIG.  Absent: ERR_MISSING.  Not permitted:
+ * ERR_DENIED.  NULL on failure. */
+char *file_read(const char *path, size_t max, size_t *len,
+    struct err *err) MUST_CHECK;
 
 /* As file_read(), and the file must pass file_check_private(). */
 char *file_read_private(const char *path, size_t max, size_t *len,

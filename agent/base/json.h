@@ -23,8 +23,8 @@
 struct json;
 
 /* The text need not end in NUL.  NULL with err ERR_CONFIG and the position. */
-struct json *json_parse(const char *text, size_t len, struct err *err)
-    MUST_CHECK;
+struct json *json_parse(const char *text, size_t len,
+    struct err *err) MUST_CHECK;
 void json_free(struct json *json); /* NULL is fine */
 
 struct json *json_new_object(void);

@@ -19,7 +19,7 @@ struct queue;
 struct wake;
 
 /* `wake` (NULL for none, else it must outlive the queue) is signalled at each
- * push.  NULL if there is no memory. */
+ * push and by queue_close().  NULL if there is no memory. */
 struct queue *queue_new(size_t capacity, const struct wake *wake,
     struct err *err) MUST_CHECK;
 

@@ -32,8 +32,8 @@ struct record {
 static inline int64_t
 record_bytes(const struct record *record)
 {
-    return (int64_t)(record->key_len + record->value_len +
-        record->header_bytes);
+    return (
+        int64_t)(record->key_len + record->value_len + record->header_bytes);
 }
 
 /* Ends the hold, if there still is one.  The bytes are gone afterwards. */

@@ -18,7 +18,7 @@ struct secret;
 
 /* Reads a file that must be private (file_check_private), at most SECRET_MAX
  * bytes; one trailing line break is not part of it.  Empty, or with a NUL
- * inside: refused.  NULL with err: ERR_MISSING, ERR_CONFIG or ERR_IO. */
+ * inside: refused.  NULL with err as from file_read_private(). */
 struct secret *secret_from_file(const char *path, struct err *err) MUST_CHECK;
 struct secret *secret_from_bytes(const void *bytes, size_t len,
     struct err *err) MUST_CHECK;
