@@ -1,0 +1,203 @@
+#include "adminsocket.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BACKLOG 16
+
+static bool
+fill_address(struct sockaddr_un *address, const char *path, struct err *err)
+{
+    size_t len = strlen(path);
+
+    if (len == 0 || len >= sizeof address->sun_path)
+        return err_set(err, ERR_CONFIG,
+            "the admin socket's path must have 1 to %zu bytes, not %zu",
+            sizeof address->sun_path - 1, len);
+    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    memcpy(address->sun_path, path, len);
+    return true;
+}
+
+int
+adminsocket_connect(const char *path, struct err *err)
+{
+    struct sockaddr_un address;
+    int fd;
+
+    if (!fill_address(&address, path, err))
+        return -1;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd == -1) {
+        err_sys(err, ERR_IO, "socket");
+        return -1;
+    }
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+        return fd;
+    if (errno == ENOENT || errno == ECONNREFUSED)
+        err_set(err, ERR_NET, "no agent answers on %s", path);
+    else if (errno == EACCES || errno == EPERM)
+        err_set(err, ERR_DENIED,
+            "%s: not permitted; be root, or a member of its group", path);
+    else
+        err_sys(err, ERR_NET, "%s", path);
+    close(fd);
+    return -1;
+}
+
+/* Makes the last part of the folder that `path` is in. */
+static bool
+make_folder(const char *path, struct err *err)
+{
+    char folder[sizeof((struct sockaddr_un *)0)->sun_path];
+    const char *slash = strrchr(path, '/');
+    size_t len = slash == NULL ? 0 : (size_t)(slash - path);
+
+    if (len == 0)
+        return true; /* here, or in the root */
+    memcpy(folder, path, len);
+    folder[len] = '\0';
+    if (mkdir(folder, 0750) == -1 && errno != EEXIST)
+        return err_sys(err, errno == ENOENT ? ERR_CONFIG : ERR_IO,
+            "%s: the admin socket's folder", folder);
+    return true;
+}
+
+/* A file of a crashed agent stays behind.  It goes, unless it is in use. */
+static bool
+remove_stale(const char *path, struct err *err)
+{
+    struct stat st;
+    int fd;
+
+    if (lstat(path, &st) == -1)
+        return errno == ENOENT ? true : err_sys(err, ERR_IO, "%s", path);
+    if (!S_ISSOCK(st.st_mode))
+        return err_set(err, ERR_CONFIG,
+            "%s: there is a file that is not a socket", path);
+    fd = adminsocket_connect(path, err);
+    if (fd != -1) {
+        close(fd);
+        return err_set(err, ERR_CONFIG,
+            "another agent answers on %s; give this one another admin.socket",
+            path);
+    }
+    if (err->kind != ERR_NET)
+        return false;
+    if (unlink(path) == -1 && errno != ENOENT)
+        return err_sys(err, ERR_IO, "%s", path);
+    return true;
+}
+
+int
+adminsocket_unix(const char *path, struct err *err)
+{
+    struct sockaddr_un address;
+    mode_t before;
+    int fd = -1;
+    int bound;
+
+    if (!fill_address(&address, path, err) || !make_folder(path, err) ||
+        !remove_stale(path, err))
+        return -1;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd == -1) {
+        err_sys(err, ERR_IO, "socket");
+        return -1;
+    }
+    before = umask(0117); /* never open to others, not for a moment */
+    bound = bind(fd, (struct sockaddr *)&address, sizeof address);
+    (void)umask(before);
+    if (bound == -1 || listen(fd, BACKLOG) == -1) {
+        err_sys(err, ERR_IO, "%s", path);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+/* Three ways to write it, and no name resolution. */
+static bool
+parse_loopback(const char *text, union address *address, socklen_t *len)
+{
+    static const struct {
+        const char *host;
+        int family;
+    } hosts[] = {
+        { "127.0.0.1:", AF_INET },
+        { "localhost:", AF_INET },
+        { "[::1]:", AF_INET6 },
+    };
+    char *end = NULL;
+    unsigned long port;
+
+    *address = (union address){ 0 };
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+        size_t n = strlen(hosts[i].host);
+
+        if (strncmp(text, hosts[i].host, n) != 0)
+            continue;
+        if (text[n] < '0' || text[n] > '9')
+            return false;
+        port = strtoul(text + n, &end, 10);
+        if (*end != '\0' || port > UINT16_MAX)
+            return false;
+        if (hosts[i].family == AF_INET) {
+            address->v4.sin_family = AF_INET;
+            address->v4.sin_port = htons((uint16_t)port);
+            address->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+            *len = sizeof address->v4;
+        } else {
+            address->v6.sin6_family = AF_INET6;
+            address->v6.sin6_port = htons((uint16_t)port);
+            address->v6.sin6_addr = in6addr_loopback;
+            *len = sizeof address->v6;
+        }
+        return true;
+    }
+    return false;
+}
+
+int
+adminsocket_loopback(const char *text, struct err *err)
+{
+    union address address;
+    socklen_t len = 0;
+    const int one = 1;
+    int fd;
+
+    if (!parse_loopback(text, &address, &len)) {
+        err_set(err, ERR_CONFIG,
+            "admin.metrics: '%s' is not a loopback address with a port, like "
+            "127.0.0.1:9464",
+            text);
+        return -1;
+    }
+    fd = socket(address.any.sa_family,
+        SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd == -1) {
+        err_sys(err, ERR_IO, "socket");
+        return -1;
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (bind(fd, &address.any, len) == -1 || listen(fd, BACKLOG) == -1) {
+        err_sys(err, errno == EADDRINUSE ? ERR_CONFIG : ERR_IO,
+            "admin.metrics: %s", text);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}

@@ -1,0 +1,200 @@
+#include "cmd.h"
+
+#include "kflow.h"
+#include "scrape.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define N(array) (sizeof(array) / sizeof(array)[0])
+
+static cmd_fn help, version;
+
+/* `min` and `max` count the words behind the name, options and their values
+ * included; a command judges its own options. */
+static const struct command {
+    const char *name;
+    cmd_fn *run;
+    int min, max;
+    const char *args, *help;
+} commands[] = {
+    { "run", cmd_run_run, 1, 5, "POLICY [--name NAME] [--log-level LEVEL]",
+        "Forward records, as the policy says." },
+#ifdef KEDGE_HAVE_CHECK
+    { "check", cmd_check_run, 0, 4, "[POLICY] [--format human|json]",
+        "Say everything that is wrong with a policy; opens no connection." },
+    { "explain", cmd_check_explain, 0, 1, "[CODE]",
+        "Say what the code of a finding means and what mends it." },
+    { "policy", cmd_check_policy, 1, 4, "show [POLICY] [--format human|json]",
+        "Show the policy in force, and where each value comes from." },
+#endif
+    { "status", cmd_status_run, 0, 3, "[--json] [--socket PATH]",
+        "Show every flow of the running agent, its lag and its age." },
+    { "flow", cmd_status_flow, 2, 4,
+        "pause|resume|restart FLOW [--socket PATH]",
+        "Stop a flow, let it go on, or let what is held try again." },
+#ifdef KEDGE_HAVE_DEMO
+    { "demo", cmd_demo_run, 0, 8, "[--keep]",
+        "Two clusters, a link that is cut, and what arrives: on this "
+        "machine." },
+#endif
+    { "version", version, 0, 0, "",
+        "Say which kedge this is and what it was built with." },
+    { "help", help, 0, 1, "[COMMAND|metrics]", "Say how a command is called." },
+};
+
+static const struct command *
+find(const char *name)
+{
+    for (size_t i = 0; i < N(commands); i++) {
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    }
+    return NULL;
+}
+
+static void
+print_commands(FILE *out)
+{
+    (void)fputs("usage: kedge COMMAND [...]\n\n", out);
+    for (size_t i = 0; i < N(commands); i++)
+        (void)fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
+    (void)fputs("\n'kedge help COMMAND' says more about one.  kedge(1) and "
+                "kedge-agent(8) are the manuals.\n",
+        out);
+}
+
+static int
+help(struct cmd_ctx *ctx, int argc, char **argv)
+{
+    const struct command *command;
+
+    if (argc < 2) {
+        print_commands(ctx->out);
+        return CMD_OK;
+    }
+    if (strcmp(argv[1], "metrics") == 0) {
+        scrape_document(ctx->out);
+        return CMD_OK;
+    }
+    command = find(argv[1]);
+    if (command == NULL)
+        return cmd_usage(ctx, NULL, "there is no such command");
+    (void)fprintf(ctx->out, "usage: kedge %s %s\n\n%s\n", command->name,
+        command->args, command->help);
+    return CMD_OK;
+}
+
+static int
+version(struct cmd_ctx *ctx, int argc, char **argv)
+{
+    struct err err;
+
+    (void)argc;
+    (void)argv;
+    (void)fprintf(ctx->out, "kedge %s\n", KEDGE_VERSION);
+    (void)fprintf(ctx->out, "librdkafka %s%s\n", kflow_library_version(),
+        kflow_library_patched() ? ", patched" : ", not patched");
+    (void)fprintf(ctx->out, "OpenSSL %s\n", KEDGE_OPENSSL_VERSION);
+    (void)fputs("TLS, SASL PLAIN, SASL SCRAM-SHA-256 and -512; "
+                "gzip, snappy, lz4, zstd\n",
+        ctx->out);
+    if (!kflow_library_check(&err))
+        return cmd_fail(ctx, &err);
+    return CMD_OK;
+}
+
+/* What people try first, as commands. */
+static const char *
+alias(const char *word)
+{
+    static const char *const aliases[][2] = {
+        { "--check", "check" },
+        { "--version", "version" },
+        { "-V", "version" },
+        { "--help", "help" },
+        { "-h", "help" },
+    };
+
+    for (size_t i = 0; i < N(aliases); i++) {
+        if (strcmp(aliases[i][0], word) == 0)
+            return aliases[i][1];
+    }
+    return word;
+}
+
+static int
+run(struct cmd_ctx *ctx, int argc, char **argv)
+{
+    const struct command *command = find(alias(argv[0]));
+    char text[128];
+
+    if (command == NULL) {
+        (void)snprintf(text, sizeof text, "there is no command '%.60s'",
+            argv[0]);
+        return cmd_usage(ctx, NULL, text);
+    }
+    if (argc == 2 &&
+        (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        char *words[] = { NULL, NULL };
+
+        words[0] = argv[1];
+        words[1] = argv[0];
+        return help(ctx, 2, words);
+    }
+    if (argc - 1 < command->min || argc - 1 > command->max)
+        return cmd_usage(ctx, command->name,
+            argc - 1 < command->min ? "a word is missing"
+                                    : "there are too many words");
+    return command->run(ctx, argc, argv);
+}
+
+int
+cmd_main(int argc, char **argv)
+{
+    struct cmd_ctx ctx = { .out = stdout, .err = stderr };
+    int status;
+
+    if (argc < 2) {
+        print_commands(stderr);
+        return CMD_USAGE;
+    }
+    status = run(&ctx, argc - 1, argv + 1);
+    /* What could not be written was not said: a full disk, a closed pipe. */
+    if (fflush(stdout) != 0 && status == CMD_OK) {
+        struct err err;
+
+        err_sys(&err, ERR_IO, "standard output");
+        return cmd_fail(&ctx, &err);
+    }
+    return status;
+}
+
+int
+cmd_fail(struct cmd_ctx *ctx, const struct err *err)
+{
+    static const int statuses[] = {
+        [ERR_NONE] = CMD_SOFTWARE,
+        [ERR_CONFIG] = CMD_CONFIG,
+        [ERR_MISSING] = CMD_NO_INPUT,
+        [ERR_POLICY] = CMD_CONFIG,
+        [ERR_DENIED] = CMD_NO_PERMISSION,
+        [ERR_CERT] = CMD_CONFIG,
+        [ERR_NET] = CMD_UNAVAILABLE,
+        [ERR_KAFKA] = CMD_UNAVAILABLE,
+        [ERR_IO] = CMD_SOFTWARE,
+        [ERR_MEMORY] = CMD_SOFTWARE,
+    };
+
+    (void)fprintf(ctx->err, "kedge: %s\n", err->text);
+    return statuses[err->kind];
+}
+
+int
+cmd_usage(struct cmd_ctx *ctx, const char *name, const char *text)
+{
+    (void)fprintf(ctx->err, "kedge: %s\nsee 'kedge help%s%s'\n", text,
+        name == NULL ? "" : " ", name == NULL ? "" : name);
+    return CMD_USAGE;
+}

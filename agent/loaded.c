@@ -1,0 +1,210 @@
+#include "loaded.h"
+
+#include "diag.h"
+#include "digest.h"
+#include "file.h"
+#include "policy.h"
+#include "reach.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct loaded {
+    unsigned references;
+    struct policy *policy;
+    char digest[LOADED_DIGEST_SIZE];
+    struct reach **reaches; /* one for each cluster, in their order */
+};
+
+/* Every cluster that a flow uses, also those with no flow: what is wrong with
+ * a file is said now. */
+static bool
+load_reaches(struct loaded *loaded, int64_t now_wall_ms, struct err *err)
+{
+    const struct policy *policy = loaded->policy;
+
+    loaded->reaches = calloc(policy->n_clusters + 1, sizeof *loaded->reaches);
+    if (loaded->reaches == NULL)
+        return err_set(err, ERR_MEMORY, "clusters");
+    for (size_t i = 0; i < policy->n_clusters; i++) {
+        loaded->reaches[i] = reach_load(&policy->clusters[i], now_wall_ms, err);
+        if (loaded->reaches[i] == NULL)
+            return false;
+    }
+    return true;
+}
+
+/* Why a policy is refused, in a line; the findings say it all. */
+static bool
+refused(const struct findings *found, const char *path, struct err *err)
+{
+    size_t n = 0;
+    const struct finding *first = NULL;
+
+    for (size_t i = 0; i < findings_count(found); i++) {
+        const struct finding *finding = findings_at(found, i);
+
+        if (finding->severity != SEVERITY_REFUSE)
+            continue;
+        if (n++ == 0)
+            first = finding;
+    }
+    if (first == NULL)
+        return err_set(err, ERR_MEMORY, "%s", path);
+    return err_set(err, ERR_POLICY,
+        "%s is refused: %zu finding%s, %s first: %s", path, n,
+        n == 1 ? "" : "s", first->code, first->text);
+}
+
+static bool
+judge(struct loaded *loaded, char *text, size_t len,
+    const struct loaded_options *options, struct err *err)
+{
+    struct findings *found = findings_new();
+    bool ok = true;
+
+    if (found == NULL)
+        return err_set(err, ERR_MEMORY, "%s", options->path);
+    loaded->policy = policy_parse(text, len, options->now_wall_ms, found);
+    if (loaded->policy == NULL)
+        ok = refused(found, options->path, err);
+    if (findings_count(found) > 0 && options->found != NULL) {
+        policy_redact(text, len);
+        options->found(options->ctx, options->path, found, text);
+    }
+    findings_free(found);
+    return ok;
+}
+
+struct loaded *
+loaded_read(const struct loaded_options *options, struct err *err)
+{
+    struct loaded *loaded = NULL;
+    char *text = NULL;
+    size_t len = 0;
+    bool ok = false;
+
+    text = file_read(options->path, POLICY_BYTES_MAX, &len, err);
+    if (text == NULL)
+        goto out;
+    if ((loaded = calloc(1, sizeof *loaded)) == NULL) {
+        err_set(err, ERR_MEMORY, "%s", options->path);
+        goto out;
+    }
+    loaded->references = 1;
+    digest_sha256(loaded->digest, text, len);
+    if (!judge(loaded, text, len, options, err) ||
+        !load_reaches(loaded, options->now_wall_ms, err))
+        goto out;
+    ok = true;
+
+out:
+    free(text);
+    if (!ok) {
+        loaded_drop(loaded);
+        loaded = NULL;
+    }
+    return loaded;
+}
+
+struct loaded *
+loaded_keep(struct loaded *loaded)
+{
+    loaded->references++;
+    return loaded;
+}
+
+void
+loaded_drop(struct loaded *loaded)
+{
+    if (loaded == NULL || --loaded->references > 0)
+        return;
+    for (size_t i = 0;
+         loaded->reaches != NULL && i < loaded->policy->n_clusters; i++)
+        reach_free(loaded->reaches[i]);
+    free(loaded->reaches);
+    policy_free(loaded->policy);
+    free(loaded);
+}
+
+const struct policy *
+loaded_policy(const struct loaded *loaded)
+{
+    return loaded->policy;
+}
+
+const char *
+loaded_digest(const struct loaded *loaded)
+{
+    return loaded->digest;
+}
+
+const struct policy_flow *
+loaded_flow(const struct loaded *loaded, const char *name)
+{
+    for (size_t i = 0; i < loaded->policy->n_flows; i++) {
+        if (strcmp(loaded->policy->flows[i].name, name) == 0)
+            return &loaded->policy->flows[i];
+    }
+    return NULL;
+}
+
+static const struct reach *
+reach_of(const struct loaded *loaded, const struct policy_cluster *cluster)
+{
+    size_t i = (size_t)(cluster - loaded->policy->clusters);
+
+    assert(i < loaded->policy->n_clusters);
+    return loaded->reaches[i];
+}
+
+const struct kcluster *
+loaded_source(const struct loaded *loaded, const struct policy_flow *flow)
+{
+    return reach_cluster(reach_of(loaded, flow->from));
+}
+
+const struct kcluster *
+loaded_target(const struct loaded *loaded, const struct policy_flow *flow)
+{
+    return reach_cluster(reach_of(loaded, flow->to));
+}
+
+uint64_t
+loaded_signature(const struct loaded *loaded, const struct policy_flow *flow)
+{
+    char text[512];
+    int len = snprintf(text, sizeof text,
+        "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64
+        " %d %s %d %" PRId64 " %s %" PRId64 " %d %d %d %" PRId64 " %" PRId64
+        " %d",
+        flow->name, policy_fingerprint(flow),
+        reach_signature(reach_of(loaded, flow->from)),
+        reach_signature(reach_of(loaded, flow->to)), (int)flow->start,
+        flow->start_wall_ms, flow->refresh_ms, (int)flow->rename,
+        flow->separator, flow->create_topics, flow->replication_factor,
+        flow->compression, flow->linger_ms, (int)flow->isolation,
+        (int)flow->failure_scope, flow->shared_target,
+        flow->max_in_flight_bytes, flow->bytes_per_second, flow->at_source);
+
+    assert(len > 0 && (size_t)len < sizeof text);
+    return digest_xxh64(text, (size_t)len);
+}
+
+const char *
+loaded_tls_floor(const struct loaded *loaded)
+{
+    const char *floor = NULL;
+
+    for (size_t i = 0; i < loaded->policy->n_clusters; i++) {
+        const struct policy_tls *tls = &loaded->policy->clusters[i].tls;
+
+        if (tls->on && tls->min_version != NULL &&
+            (floor == NULL || strcmp(tls->min_version, floor) > 0))
+            floor = tls->min_version;
+    }
+    return floor;
+}

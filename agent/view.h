@@ -1,0 +1,65 @@
+/* view.h - a running agent as JSON, in Kafka Connect's shape.
+ *
+ * What the admin socket shows is made from plain values that the agent fills
+ * in: a line for the agent, one for each flow.  Here is the JSON; page.h has
+ * the text, scrape.h the metrics.  What is not known is absent, never -1.
+ *
+ * Thread: the main thread.
+ * Memory: JSON is the caller's; the values are borrowed for the call. */
+#ifndef KEDGE_VIEW_H
+#define KEDGE_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct flow_report;
+struct json;
+struct metrics;
+struct report_part;
+
+struct view_flow {
+    const char *name, *from, *to;
+    const struct flow_report *report; /* NULL: it has not made one yet */
+    const struct metrics *metrics;
+    bool ready, starting;
+    char why[400]; /* of not being ready */
+    int64_t records_per_s, bytes_per_s;
+};
+
+struct view_agent {
+    const char *name;
+    const char *policy, *digest; /* path, and SHA-256 of what is in force */
+    const char *note; /* of the last reload that was refused; NULL: none */
+    int64_t started_wall_ms, now_wall_ms;
+    const struct view_flow *flows;
+    size_t n_flows;
+};
+
+/* Sums over the partitions of our lanes. */
+struct view_totals {
+    size_t lanes_ours, parts_ours, held, waiting;
+    bool lag_known;   /* of at least one partition */
+    int64_t true_lag; /* of those that are known */
+    int64_t age_ms;   /* of the oldest; -1: not known */
+    int64_t in_flight_records, in_flight_bytes;
+};
+
+void view_totals(const struct flow_report *report, int64_t now_wall_ms,
+    struct view_totals *totals);
+
+/* Is the partition's lane one that this agent has? */
+bool view_is_ours(const struct flow_report *report,
+    const struct report_part *part);
+
+/* now - the oldest record that is read and not acked, by record time; 0 when
+ * there is nothing to send, -1 when it is not known. */
+int64_t view_age_ms(const struct report_part *part, int64_t now_wall_ms);
+
+/* GET /connectors/{flow}, .../status, and /connectors?expand=status. */
+struct json *view_info(const struct view_flow *flow);
+struct json *view_status(const struct view_agent *agent,
+    const struct view_flow *flow);
+struct json *view_all(const struct view_agent *agent);
+
+#endif
