@@ -140,6 +140,8 @@ print_source(FILE *out, struct span at, const struct line *line)
     to = total;
     if (total > WINDOW) {
         from = first > BEFORE ? first - BEFORE : 0;
+        if (from > total - WINDOW)
+            from = total - WINDOW;
         to = from + WINDOW;
     }
     if (end > to)

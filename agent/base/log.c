@@ -71,7 +71,7 @@ log_set_sink(struct log *log, log_sink_fn *sink, void *ctx)
 static void
 append(struct line *line, const char *text, size_t len)
 {
-    if (line->cut || len > sizeof line->text - LINE_END - line->len) {
+    if (line->cut || line->len + len > sizeof line->text - LINE_END) {
         line->cut = true;
         return;
     }

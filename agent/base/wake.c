@@ -37,9 +37,11 @@ wake_wait(const struct wake *wake, int64_t timeout_ms)
 {
     struct pollfd place = { .fd = wake->fd, .events = POLLIN };
     uint64_t signals;
-    int wait_ms = timeout_ms > INT_MAX ? INT_MAX : (int)timeout_ms;
+    int wait_ms = timeout_ms > INT_MAX ? INT_MAX
+                  : timeout_ms < 0     ? -1
+                                       : (int)timeout_ms;
 
-    if (timeout_ms > 0 && poll(&place, 1, wait_ms) != 1)
+    if (timeout_ms != 0 && poll(&place, 1, wait_ms) != 1)
         return; /* time-out or a signal to the process: look, sleep again */
     if (read(wake->fd, &signals, sizeof signals) == -1)
         return; /* nothing had been signalled */

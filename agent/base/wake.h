@@ -25,8 +25,8 @@ void wake_close(struct wake *wake);
 /* Never blocks; a signal that comes before the wait is not lost. */
 void wake_signal(const struct wake *wake);
 
-/* Sleeps until a signal or for `timeout_ms` (0: does not sleep), and clears
- * the signal.  A caller looks at all its places afterwards. */
+/* Sleeps until a signal or for `timeout_ms` (0: does not sleep, -1: for ever),
+ * and clears the signal.  A caller looks at all its places afterwards. */
 void wake_wait(const struct wake *wake, int64_t timeout_ms);
 
 #endif
