@@ -100,7 +100,9 @@ append_quoted(struct line *line, const char *text)
     size_t len = strlen(text);
 
     append(line, "\"", 1);
-    line->quoted = !line->cut;
+    if (line->cut)
+        return; /* by this field or by one before it */
+    line->quoted = true;
     for (size_t at = 0; at < len && !line->cut;) {
         uint32_t point = 0;
         size_t n = utf8_next(text + at, len - at, &point);
