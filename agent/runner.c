@@ -55,8 +55,8 @@ open_kafka(struct runner *runner, const struct runner_options *options,
         .flow = flow->name,
         .from = flow->from_name,
         .agent = options->agent,
-        .source = *loaded_source(options->loaded, flow),
-        .target = *loaded_target(options->loaded, flow),
+        .source = loaded_source(options->loaded, flow),
+        .target = loaded_target(options->loaded, flow),
         .lanes = LANES,
         .replication_factor = flow->replication_factor > 0
                                   ? (int32_t)flow->replication_factor

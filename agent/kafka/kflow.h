@@ -5,8 +5,8 @@
  * ledger store and a catalog, ready for flow_new().
  *
  * Thread: the main thread; opening does not wait for any broker.
- * Memory: options are copied or used before kflow_open() returns, except what
- *         is said to be borrowed. */
+ * Memory: texts are copied; what is said to be borrowed is used as long as one
+ *         of the five lives: clients are made anew again and again. */
 #ifndef KEDGE_KFLOW_H
 #define KEDGE_KFLOW_H
 
@@ -22,7 +22,7 @@
 
 struct secret;
 
-/* How to reach one cluster.  Texts are borrowed until kflow_open() returns. */
+/* How to reach one cluster. */
 struct kcluster {
     const char *alias;     /* for messages */
     const char *bootstrap; /* host:port, separated by commas */
@@ -38,7 +38,8 @@ struct kcluster {
 
 struct kflow_options {
     const char *flow, *from, *agent;
-    struct kcluster source, target;
+    const struct kcluster *source, *target; /* borrowed for the life of the
+                                             * five, with all that is in them */
     const char *ledger_topic;  /* kedge.<source cluster>.<flow>.ledger */
     const char *group_id;      /* kedge.<source cluster>.<flow> */
     int32_t lanes;             /* of a new ledger */
