@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "klane.h"
 #include "kreader.h"
+#include "ktext.h"
 #include "kworker.h"
 
 #include <assert.h>
@@ -425,37 +426,25 @@ static const struct store_ops ops = {
     .free = kledger_free,
 };
 
-/* Moves a text into the next place; gives the copy. */
-static const char *
-put(char **place, const char *text)
-{
-    char *copy = *place;
-
-    *place = stpcpy(copy, text) + 1;
-    return copy;
-}
-
 bool
 kledger_open(struct ledgerstore *store, const struct kledger_options *options,
     struct err *err)
 {
     struct kledger *ledger = calloc(1, sizeof *ledger);
-    char *place =
-        malloc(strlen(options->agent) + strlen(options->flow) +
-               strlen(options->topic) + strlen(options->group_id) + 4);
 
-    if (ledger == NULL || place == NULL) {
-        free(ledger);
-        free(place);
+    if (ledger == NULL)
         return err_set(err, ERR_MEMORY, "ledger store");
-    }
-    ledger->texts = place;
     ledger->o = *options;
-    ledger->o.agent = put(&place, options->agent);
-    ledger->o.flow = put(&place, options->flow);
-    ledger->o.topic = put(&place, options->topic);
-    ledger->o.group_id = put(&place, options->group_id);
-    ledger->o.clock = options->clock != NULL ? options->clock : clock_system();
+    ledger->texts =
+        ktext_keep((const char **const[]){ &ledger->o.agent, &ledger->o.flow,
+                       &ledger->o.topic, &ledger->o.group_id },
+            4, err);
+    if (ledger->texts == NULL) {
+        free(ledger);
+        return false;
+    }
+    if (options->clock == NULL)
+        ledger->o.clock = clock_system();
     ledger->o.step_ms = options->step_ms > 0 ? options->step_ms : STEP_MS;
     ledger->o.read_ms = options->read_ms > 0 ? options->read_ms : READ_MS;
     (void)kworker_watch_hold(ledger->o.watch);

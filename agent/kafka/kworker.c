@@ -152,11 +152,12 @@ worker_main(void *arg)
     struct kjob *job = NULL;
 
     while ((job = queue_pop(worker->orders, -1)) != NULL) {
+        set_due(worker, job->timeout_ms);
         if (atomic_load(&worker->stopping)) {
             job->free(job);
+            atomic_store(&worker->due_ms, 0);
             continue;
         }
-        set_due(worker, job->timeout_ms);
         job->run(job, worker->held);
         atomic_store(&worker->due_ms, 0);
         deliver(worker, job);
