@@ -5,6 +5,7 @@
 #include "file.h"
 #include "policy.h"
 #include "reach.h"
+#include "redact.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -72,7 +73,7 @@ judge(struct loaded *loaded, char *text, size_t len,
     if (loaded->policy == NULL)
         ok = refused(found, options->path, err);
     if (findings_count(found) > 0 && options->found != NULL) {
-        policy_redact(text, len);
+        redact_source(text, len);
         options->found(options->ctx, options->path, found, text);
     }
     findings_free(found);
