@@ -39,7 +39,7 @@ class _UnixHttp(http.client.HTTPConnection):
 class Agent:
     """One `kedge run`.  A killed one can be started again."""
 
-    def __init__(self, folder, name, policy, env=None):
+    def __init__(self, folder, name, policy, env=None, options=()):
         self.name = name
         self.log = pathlib.Path(folder) / f"{name}.log"
         self.policy = pathlib.Path(folder) / f"{name}.yaml"
@@ -48,6 +48,7 @@ class Agent:
         self.socket = pathlib.Path(self._sockets.name) / "admin.sock"
         self.process = None
         self.stopped = []  # (return code, seconds) of each life
+        self._options = options
         self._env = {**os.environ, **(env or {})}
         self.write(policy)
 
@@ -60,8 +61,8 @@ class Agent:
         with contextlib.suppress(FileNotFoundError):
             self.socket.unlink()
         self.process = proc.spawn(
-            [*shlex.split(KEDGE), "run", "--name", self.name, self.policy],
-            self.log, env=self._env)
+            [*shlex.split(KEDGE), "run", "--name", self.name, self.policy,
+             *self._options], self.log, env=self._env)
         if ready:
             self.ready(timeout)
         return self
@@ -97,12 +98,31 @@ class Agent:
         return self
 
     def status(self, flow):
+        """What Kafka Connect would say, and under "kedge" the rest."""
         return self.get(f"/connectors/{flow}/status")
+
+    def flow(self, flow):
+        return self.status(flow)["kedge"]
 
     def partitions(self, flow):
         """{(topic, partition): what the status says of it}."""
         return {(one["topic"], one["partition"]): one
-                for one in self.status(flow)["partitions"]}
+                for one in self.flow(flow).get("partitions", [])}
+
+    def partition(self, flow, topic, partition=0):
+        return self.partitions(flow).get((topic, partition), {})
+
+    def wait_partition(self, flow, topic, partition=0, timeout=30, **want):
+        """Until the partition's status has these values; gives it."""
+        def fits():
+            one = self.partition(flow, topic, partition)
+            return one if all(one.get(k) == v for k, v in want.items()) \
+                else None
+        try:
+            return proc.wait_for(f"{topic}[{partition}] {want}", fits, timeout)
+        except TimeoutError as late:
+            raise AssertionError(
+                f"{late}: {self.partition(flow, topic, partition)}") from None
 
     def metrics(self):
         """{name: {labels as a frozenset of pairs: value}}"""
@@ -198,9 +218,9 @@ class Crew:
         self.folder = folder
         self.agents = []
 
-    def new(self, policy, name=None, env=None):
+    def new(self, policy, name=None, **more):
         name = name or f"agent{len(self.agents) + 1}"
-        agent = Agent(self.folder, name, policy, env)
+        agent = Agent(self.folder, name, policy, **more)
         self.agents.append(agent)
         return agent
 

@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import agent as agent_kit  # noqa: E402
 import cluster  # noqa: E402
 import kit as kit_module  # noqa: E402
+import lab as lab_module  # noqa: E402
 import pki as pki_module  # noqa: E402
 import relay as relay_module  # noqa: E402
 
@@ -162,3 +163,9 @@ def agents(request, work, unique):
         shutil.rmtree(folder)
     else:
         crew.show()
+
+
+@pytest.fixture
+def lab(source, target, kit, agents, unique):
+    """All of it, with the names of this test."""
+    return lab_module.Lab(source, target, kit, agents, unique)

@@ -5,11 +5,15 @@ with JSON, so that every value is exactly what the test said.
 """
 
 import json
+import re
 
 REMOTE_PRODUCING = {
     "producer": {"acks": "all", "retries": "unlimited"},
     "errors.tolerance": "none",
 }
+
+
+BARE = re.compile(r"[A-Za-z/][\w./-]*|\d+(ms|s|m|h|d|KiB|MiB|GiB)")
 
 
 def scalar(value):
@@ -18,12 +22,7 @@ def scalar(value):
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
-    if value and all(c.isalnum() or c in "-_/." for c in value):
-        if value[0].isalpha() or value[0] == "/" or not value.isdigit() \
-                and value.replace("MiB", "").replace("KiB", "").replace(
-                    "ms", "").replace("s", "").replace("h", "").isdigit():
-            return value
-    return json.dumps(value)
+    return value if BARE.fullmatch(value) else json.dumps(value)
 
 
 def inline(value):

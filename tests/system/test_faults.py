@@ -1,0 +1,269 @@
+"""Agents, brokers and links that die, and nothing that is lost."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+import policyfile
+import proc
+
+RATE = 3000  # records a second
+SIZE = 200
+
+
+def seeded(label):
+    """Another run every time; KEDGE_SEED repeats one."""
+    seed = int(os.environ.get("KEDGE_SEED") or random.randrange(1 << 30))
+    print(f"{label}: KEDGE_SEED={seed}")
+    return random.Random(seed)
+
+
+@pytest.mark.big
+@pytest.mark.limit(300)
+def test_twenty_kills(lab, link):
+    """P22: kill -9 at twenty random moments, some while the agent starts, some
+    while the target's answers are held up."""
+    dice = seeded("twenty kills")
+    kills = 20
+    topics = [lab.topic("a", partitions=8), lab.topic("b", partitions=2)]
+    side = policyfile.target_side(lab.target, "link")
+    load = lab.load(topics[:1], 8, 0, rate=RATE, size=SIZE, headers=1)
+    slow = lab.load(topics[1:], 2, 0, rate=20)
+    agent = lab.start(ready=False, side=side, limits={"max_in_flight": "1MiB"})
+    for _ in range(kills):
+        time.sleep(dice.uniform(0.2, 4))
+        if dice.random() < 0.5:
+            link.stall(up=False, down=True)
+            time.sleep(dice.uniform(0, 0.5))
+        agent.kill()
+        link.stall(up=False, down=False)
+        lab.evict()
+        agent.start(ready=False)
+    written = [load.stop(), slow.stop()]
+    busy = lab.delivered(topics[0], written[0])
+    lab.delivered(topics[1], written[1])
+    # What is sent again lies behind the last entry, written every half second
+    # or more, or was on the wire.  Catching up goes faster than the load.
+    bound = kills * ((1 << 20) // SIZE + 10 * RATE)
+    assert busy.repeats < bound
+    assert agent.metric("kedge_source_offsets_lost_total") == 0
+    assert agent.metric("kedge_records_failed_total") == 0
+    assert agent.stop() == 0
+
+
+@pytest.mark.big
+@pytest.mark.limit(300)
+def test_three_agents(lab):
+    """One is killed, one is stopped and goes on as a zombie, one is added,
+    while records flow.  Sessions run out by themselves here."""
+    topics = [lab.topic(f"s{i}", partitions=8) for i in range(2)]
+    load = lab.load(topics, 8, 0, rate=RATE, size=SIZE)
+    first, second = (lab.start(name=f"agent{i}") for i in (1, 2))
+    proc.wait_for("both to have lanes", lambda: all(
+        one.flow(lab.flow)["lanes_owned"] > 0 for one in (first, second)), 60)
+    first.kill()
+    second.freeze()
+    third = lab.start(name="agent3", ready=False)
+    # after its session (30 s) the frozen one's lanes are the third's
+    proc.wait_for("the third to have all lanes", lambda: third.socket.exists()
+                  and third.flow(lab.flow).get("lanes_owned") == 8, 90)
+    before = lab.copied(topics[0])
+    proc.wait_for("records", lambda: lab.copied(topics[0]) > before)
+    second.thaw()
+    first.start(ready=False)
+    proc.wait_for("all three to have lanes", lambda: all(
+        one.flow(lab.flow).get("lanes_owned", 0) > 0
+        for one in (first, second, third)), 90)
+    lanes = [one["lane"] for agent in (first, second, third)
+             for one in agent.flow(lab.flow)["lanes"]
+             if one["state"] == "owned"]
+    assert sorted(lanes) == sorted(set(lanes)), "a lane with two owners"
+    written = load.stop()
+    found = [lab.judge(topic) for topic in topics]
+    assert sum(one.source for one in found) == written
+    for one in found:
+        one.assert_delivered()
+    assert [agent.stop() for agent in (third, second, first)] == [0, 0, 0]
+
+
+@pytest.mark.limit(180)
+def test_handovers_without_a_fault(lab):
+    """P32: agents come and go in turn under load; nothing is repeated."""
+    topic = lab.topic("turns", partitions=8)
+    load = lab.load([topic], 8, 0, rate=RATE, size=SIZE)
+    old = lab.start(name="agent1")
+    for i in range(2, 6):
+        new = lab.start(name=f"agent{i}")
+        proc.wait_for("lanes", lambda: new.flow(lab.flow)["lanes_owned"] > 0)
+        assert old.stop() == 0
+        old = new
+    written = load.stop()
+    lab.delivered(topic, written, repeats=False)
+    assert old.stop() == 0
+
+
+@pytest.mark.limit(200)
+def test_a_broker_of_three_is_killed_and_comes_back(lab, target3):
+    topic = lab.topic("three", partitions=6)
+    side = policyfile.target_side(target3)
+    load = lab.load([topic], 6, 0, rate=RATE, size=SIZE)
+    agent = lab.start(side=side)
+    made = lab.kit.describe(target3, f"plant7.{topic}")
+    assert made["replicas"] == [3] * 6
+    ledger = lab.kit.describe(target3, lab.ledger)
+    assert ledger["replicas"] == [3] * 8
+    assert ledger["configs"]["cleanup.policy"] == "compact"
+    assert ledger["configs"]["min.insync.replicas"] == "2"
+    victim = made["leaders"][0] - 1
+    target3.kill(victim)
+    time.sleep(8)  # longer than it takes to elect other leaders
+    target3.start(victim)
+    target3.ready(victim)
+    written = load.stop()
+    lab.delivered(topic, written, target=target3)
+    agent.ready()
+    assert agent.stop() == 0
+
+
+@pytest.mark.limit(200)
+def test_every_broker_of_three_restarts_in_turn(lab, target3):
+    """An upgrade of the cloud: nothing lost, nothing repeated by a fault of
+    ours, and in order (P27)."""
+    topic = lab.topic("rolling", partitions=6)
+    load = lab.load([topic], 6, 0, rate=1000, size=SIZE)
+    agent = lab.start(side=policyfile.target_side(target3))
+    for i in range(3):
+        target3.stop(i)
+        target3.start(i)
+        target3.ready(i)
+    written = load.stop()
+    lab.delivered(topic, written, target=target3)
+    assert agent.stop() == 0
+
+
+@pytest.mark.big
+@pytest.mark.limit(240)
+def test_a_link_that_is_cut_for_a_minute(lab, link):
+    """P21, P46: the source goes on; memory stays bounded; the agent says that
+    nothing flows, and that it does again."""
+    topic = lab.topic("cut", partitions=4)
+    load = lab.load([topic], 4, 0, rate=5000, size=1000)
+    agent = lab.start(side=policyfile.target_side(lab.target, "link"),
+                      limits={"max_in_flight": "16MiB"})
+    proc.wait_for("records", lambda: lab.copied(topic) > 0)
+    link.cut()
+    cut = time.monotonic()
+    proc.wait_for("not ready", lambda: not agent.is_ready(), 45)
+    answer = agent.request("GET", "/readyz")
+    assert answer[0] == 503 and len(answer[1]) > 10, answer
+    assert agent.request("GET", "/livez")[0] == 200
+    assert agent.get(f"/connectors/{lab.flow}/status")
+    time.sleep(max(0, cut + 60 - time.monotonic()))
+    one = agent.flow(lab.flow)
+    assert one["in_flight_bytes"] <= 16 << 20, one["in_flight_bytes"]
+    assert agent.metric("kedge_target_up") == 0
+    assert proc.peak_rss(agent.process.pid) < 150e6
+    link.restore()
+    written = load.stop()
+    lab.delivered(topic, written)
+    agent.ready(30)
+    assert agent.metric("kedge_source_offsets_lost_total") == 0
+    assert agent.stop() == 0
+
+
+@pytest.mark.limit(150)
+def test_order_over_a_bad_link(lab, link):
+    """P27: connections are reset every few seconds, answers come late."""
+    dice = seeded("bad link")
+    topic = lab.topic("bad", partitions=8)
+    load = lab.load([topic], 8, 0, rate=2000, size=SIZE)
+    agent = lab.start(side=policyfile.target_side(lab.target, "link"))
+    for _ in range(8):
+        link.delay(up=dice.uniform(0, 0.2), down=dice.uniform(0, 2))
+        time.sleep(dice.uniform(1, 4))
+        link.reset()
+    link.clean()
+    written = load.stop()
+    lab.delivered(topic, written)
+    assert agent.stop() == 0
+
+
+def test_a_long_link_that_is_slow(lab, link):
+    """Back-pressure reaches the source: memory stays bounded."""
+    topic = lab.topic("slow", partitions=4)
+    lab.load([topic], 4, 20_000, size=1000).wait()
+    link.delay(0.05, 0.05)
+    link.throttle(2_000_000)
+    agent = lab.start(side=policyfile.target_side(lab.target, "link"),
+                      limits={"max_in_flight": "4MiB"}, ready=False)
+    most = 0
+
+    def arrived():
+        nonlocal most
+        if agent.socket.exists():
+            most = max(most, agent.flow(lab.flow).get("in_flight_bytes", 0))
+        return lab.copied(topic) == 20_000
+    proc.wait_for("all records", arrived, 90)
+    assert 0 < most <= 4 << 20
+    lab.delivered(topic, 20_000, repeats=False)
+
+
+def test_rate_limit(lab):
+    """3 MB at 500 KiB/s take 5 s at least, whatever else happens."""
+    topic = lab.topic("paced", partitions=2)
+    lab.load([topic], 2, 3000, size=1000).wait()
+    start = time.monotonic()
+    lab.start(limits={"bytes_per_second": "500KiB"})
+    lab.delivered(topic, 3000, repeats=False)
+    assert time.monotonic() - start > 4
+
+
+DRAINS = {
+    # label: what the link is like, is everything drained?
+    "a fine link": (lambda link: None, True),
+    "a slow link": (lambda link: link.throttle(3_000_000), True),
+    "a dead link": (lambda link: link.stall(), False),
+}
+
+
+@pytest.mark.limit(150)
+@pytest.mark.parametrize("label", DRAINS)
+def test_stop_under_load(lab, link, label):
+    """P49: SIGTERM ends it within the limit, and nothing is lost; what could
+    be drained is not sent again, and the status tells one from the other."""
+    break_link, drained = DRAINS[label]
+    topic = lab.topic("stop", partitions=4)
+    side = policyfile.target_side(lab.target, "link")
+    load = lab.load([topic], 4, 0, rate=5000, size=500)
+    agent = lab.start(side=side, limits={"max_in_flight": "4MiB"})
+    proc.wait_for("records", lambda: lab.copied(topic) > 1000)
+    break_link(link)
+    time.sleep(1)
+    assert agent.stop() == (0 if drained else -signal.SIGTERM), agent.tail()
+    assert agent.stopped[-1][1] < 30
+    assert agent.events("agent.drained" if drained else "agent.cut")
+    link.clean()
+    lab.evict()
+    agent.start()
+    written = load.stop()
+    lab.delivered(topic, written, repeats=not drained)
+
+
+def test_a_second_term_does_not_wait(lab, link):
+    topic = lab.topic("twice", partitions=2)
+    load = lab.load([topic], 2, 0, rate=1000)
+    agent = lab.start(side=policyfile.target_side(lab.target, "link"))
+    proc.wait_for("records", lambda: lab.copied(topic) > 0)
+    link.stall()
+    agent.process.terminate()
+    proc.wait_for("draining", lambda: agent.flow(lab.flow)["state"]
+                  in ("draining", "stopped"), 10)
+    agent.process.terminate()
+    assert agent.process.wait(5) == -signal.SIGTERM
+    link.clean()
+    lab.evict()
+    agent.start()
+    lab.delivered(topic, load.stop())
