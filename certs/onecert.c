@@ -148,12 +148,12 @@ onecert_pem(STACK_OF(X509) * certs, struct err *err)
     bool ok = bio != NULL;
     char *bytes = NULL;
     char *text = NULL;
-    long len;
 
     for (int i = 0; ok && i < sk_X509_num(certs); i++)
         ok = PEM_write_bio_X509(bio, sk_X509_value(certs, i)) == 1;
-    if (ok && (len = BIO_get_mem_data(bio, &bytes)) > 0)
-        text = strndup(bytes, (size_t)len);
+    ok = ok && BIO_write(bio, "", 1) == 1; /* the terminating zero */
+    if (ok && BIO_get_mem_data(bio, &bytes) > 1)
+        text = strdup(bytes);
     if (text == NULL)
         err_set(err, ERR_MEMORY, "certificates");
     BIO_free(bio);
