@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import signal
 import time
 
 import pytest
@@ -180,9 +181,7 @@ def test_secrets_are_seen_nowhere(lab, work):
     lab.delivered(topic, 100, repeats=False)
     places = {"log": agent.text()}
     for name in ("cmdline", "environ"):
-        places[name] = pathlib.Path(
-            f"/proc/{agent.process.pid}/{name}").read_bytes().decode(
-                errors="replace") if name == "cmdline" else environ(agent)
+        places[name] = of_process(agent, name)
     for page in ("/", "/metrics", "/readyz", "/health", "/connectors",
                  f"/connectors/{lab.flow}", f"/connectors/{lab.flow}/status",
                  "/connectors?expand=status"):
@@ -199,10 +198,10 @@ def test_secrets_are_seen_nowhere(lab, work):
     assert agent.stop() == 0
 
 
-def environ(agent):
-    """A process that cannot be dumped does not even show it."""
+def of_process(agent, name):
+    """A process that cannot be dumped does not even show all of it."""
     try:
-        return pathlib.Path(f"/proc/{agent.process.pid}/environ") \
+        return pathlib.Path(f"/proc/{agent.process.pid}/{name}") \
             .read_bytes().decode(errors="replace")
     except PermissionError:
         return ""
@@ -232,7 +231,6 @@ def test_nothing_listens_but_the_admin_socket(lab):
 def test_reload(lab):
     """SIGHUP: a bad file is refused and the old one stays; a good one is in
     force without a record lost or repeated."""
-    import signal
     first, second = lab.topic("a.one"), lab.topic("b.two")
     load = lab.load([first], 1, 0, rate=200)
     agent = lab.start([rf"{lab.unique}\.a\..*"])
