@@ -41,6 +41,9 @@ enum kconf_client {
 /* Longest time a lane's transaction may take before the target ends it. */
 #define KCONF_TRANSACTION_TIMEOUT_MS 60000
 
+/* A record above this is refused by the client, whatever the topic takes. */
+#define KCONF_MESSAGE_MAX_BYTES 100000000
+
 struct kconf_options {
     enum kconf_client client;
     const struct kcluster *cluster; /* borrowed until kconf_open() returns */
@@ -49,6 +52,7 @@ struct kconf_options {
     const char *transactional_id;   /* LANE */
     const char *compression;        /* DATA; NULL: none */
     int64_t linger_ms;              /* DATA; 0: the default, 25 */
+    int64_t batch_bytes;            /* DATA; 0: the default, 1 MB */
     int64_t prefetch_bytes;         /* SOURCE; 0: the default, 64 MiB */
     bool read_uncommitted;          /* SOURCE */
     int events;                     /* RD_KAFKA_EVENT_... that are wanted */

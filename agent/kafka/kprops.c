@@ -109,12 +109,12 @@ static const struct kprops rows[] = {
     { "linger.ms", DATA, KPROPS_LINGER, NULL,
         "How long a batch may grow; a partition sends one batch a round "
         "trip." },
-    { "batch.size", PRODUCERS, KPROPS_FIXED, "1000000",
+    { "batch.size", PRODUCERS, KPROPS_BATCH, NULL,
         "Below the max.message.bytes that a topic has by default; a batch "
         "above it is refused as a whole." },
     { "batch.num.messages", PRODUCERS, KPROPS_FIXED, "100000",
         "Bytes bound a batch, not records." },
-    { "message.max.bytes", DATA, KPROPS_FIXED, "100000000",
+    { "message.max.bytes", DATA, KPROPS_MESSAGE_MAX, NULL,
         "The size of a record is judged before it is sent, by the target "
         "topic's own max.message.bytes; this must not come before it." },
     { "queue.buffering.max.messages", DATA, KPROPS_FIXED, "100000",
@@ -204,6 +204,11 @@ kprops_value(const struct kprops *row, const struct kconf_options *options,
         return options->compression != NULL ? options->compression : "none";
     case KPROPS_LINGER:
         return number(buffer, options->linger_ms > 0 ? options->linger_ms : 25);
+    case KPROPS_BATCH:
+        return number(buffer,
+            options->batch_bytes > 0 ? options->batch_bytes : 1000000);
+    case KPROPS_MESSAGE_MAX:
+        return number(buffer, KCONF_MESSAGE_MAX_BYTES);
     case KPROPS_PREFETCH:
         return number(buffer, prefetch_kbytes(options));
     case KPROPS_ISOLATION:

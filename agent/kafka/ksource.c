@@ -1,0 +1,545 @@
+#include "ksource.h"
+#include "affinity.h"
+#include "clock.h"
+#include "kalive.h"
+#include "kassign.h"
+#include "kconf.h"
+#include "kends.h"
+#include "kparts.h"
+#include "krecord.h"
+#include "wake.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH 512
+#define EVENTS_AT_ONCE 64
+#define ENDS_TRIES 3
+
+enum asking { ASKING_NOTHING, ASKING_START, ASKING_RANGE, ASKING_ENDS };
+
+struct part {
+    int32_t leader_epoch;
+    int64_t offset; /* where to read next; nothing before it is given */
+    bool reading;   /* the flow wants it */
+    bool assigned;  /* the library has it */
+    bool changed;   /* in `changes`: the two may differ */
+    bool settled;   /* the library's position is of this reading */
+    bool failing;   /* in `failed` */
+    enum asking asking;
+    rd_kafka_resp_err_t failed_with;
+};
+
+struct ksource {
+    /* fixed */
+    rd_kafka_t *rk;
+    rd_kafka_queue_t *records, *events;
+    const struct clock *clock;
+    bool read_uncommitted;
+    /* own */
+    struct affinity thread;
+    bool claimed; /* by the thread of the first call */
+    struct kends *kends;
+    struct kparts *names;
+    struct part *parts;
+    int32_t *changes, *failed; /* as much room as `parts` */
+    size_t n_parts, n_changes, n_failed, n_asking_ends;
+    struct kalive alive;
+    rd_kafka_message_t *batch[BATCH];
+};
+
+static struct ksource *
+enter(void *self)
+{
+    struct ksource *ks = self;
+
+    if (!ks->claimed)
+        affinity_claim(&ks->thread);
+    ks->claimed = true;
+    affinity_assert(&ks->thread);
+    return ks;
+}
+
+/* Room for part number `part`, in everything that has one for each. */
+static bool
+make_room(struct ksource *ks, int32_t part)
+{
+    size_t n = (size_t)part + 1;
+    void *grown;
+
+    if (n <= ks->n_parts)
+        return true;
+    n = n < 16 ? 16 : n + n / 2;
+    if ((grown = realloc(ks->changes, n * sizeof *ks->changes)) == NULL)
+        return false;
+    ks->changes = grown;
+    if ((grown = realloc(ks->failed, n * sizeof *ks->failed)) == NULL)
+        return false;
+    ks->failed = grown;
+    if ((grown = realloc(ks->parts, n * sizeof *ks->parts)) == NULL)
+        return false;
+    ks->parts = grown;
+    memset(ks->parts + ks->n_parts, 0, (n - ks->n_parts) * sizeof *ks->parts);
+    ks->n_parts = n;
+    return true;
+}
+
+static struct part *
+known_part(struct ksource *ks, int32_t part)
+{
+    if (part < 0 || (size_t)part >= ks->n_parts)
+        return NULL;
+    return &ks->parts[part];
+}
+
+static void
+mark_changed(struct ksource *ks, int32_t number)
+{
+    if (ks->parts[number].changed)
+        return;
+    ks->parts[number].changed = true;
+    ks->changes[ks->n_changes++] = number;
+}
+
+static void
+stop_asking(struct ksource *ks, int32_t number)
+{
+    struct part *part = &ks->parts[number];
+
+    if (part->asking == ASKING_NOTHING)
+        return;
+    if (part->asking == ASKING_ENDS)
+        ks->n_asking_ends--;
+    part->asking = ASKING_NOTHING;
+    kends_drop(ks->kends, number);
+}
+
+static void
+do_stop(void *self, int32_t number)
+{
+    struct ksource *ks = enter(self);
+    struct part *part = known_part(ks, number);
+
+    if (part == NULL)
+        return;
+    stop_asking(ks, number);
+    part->reading = false;
+    for (size_t i = 0; part->failing && i < ks->n_failed; i++)
+        if (ks->failed[i] == number)
+            ks->failed[i--] = ks->failed[--ks->n_failed];
+    part->failing = false;
+    if (part->assigned)
+        mark_changed(ks, number);
+}
+
+/* Reading ends here; the flow is told by event(). */
+static void
+fail(struct ksource *ks, int32_t number, rd_kafka_resp_err_t code)
+{
+    struct part *part = &ks->parts[number];
+
+    stop_asking(ks, number);
+    part->reading = false;
+    if (part->assigned)
+        mark_changed(ks, number);
+    part->failed_with = code;
+    if (!part->failing)
+        ks->failed[ks->n_failed++] = number;
+    part->failing = true;
+}
+
+static void
+ask(struct ksource *ks, int32_t number, enum asking asking, unsigned kinds,
+    int64_t wall_ms)
+{
+    const struct kends_question question = {
+        .part = number,
+        .topic = rd_kafka_topic_name(kparts_topic(ks->names, number)),
+        .partition = kparts_partition(ks->names, number),
+        .kinds = kinds,
+        .wall_ms = wall_ms,
+        .tries = asking == ASKING_START ? KENDS_FOR_EVER : ENDS_TRIES,
+    };
+    struct err err;
+
+    stop_asking(ks, number);
+    if (!kends_ask(ks->kends, &question, &err)) {
+        fail(ks, number, RD_KAFKA_RESP_ERR__FAIL);
+        return;
+    }
+    ks->parts[number].asking = asking;
+    if (asking == ASKING_ENDS)
+        ks->n_asking_ends++;
+}
+
+/* Orders of the flow become the library's assignment. */
+static void
+apply_changes(struct ksource *ks)
+{
+    size_t n = ks->n_changes;
+    rd_kafka_topic_partition_list_t *out, *in;
+    rd_kafka_resp_err_t code;
+
+    if (n == 0)
+        return;
+    out = rd_kafka_topic_partition_list_new((int)n);
+    in = rd_kafka_topic_partition_list_new((int)n);
+    for (size_t i = 0; i < n; i++) {
+        struct part *part = &ks->parts[ks->changes[i]];
+
+        if (part->assigned)
+            kassign_add(out, ks->names, ks->changes[i], part->offset, -1);
+        if (part->reading)
+            kassign_add(in, ks->names, ks->changes[i], part->offset,
+                part->leader_epoch);
+        part->assigned = part->reading;
+        part->changed = false;
+    }
+    ks->n_changes = 0;
+    code = kassign_apply(ks->rk, out, in);
+    for (size_t i = 0; code != RD_KAFKA_RESP_ERR_NO_ERROR && i < n; i++) {
+        ks->parts[ks->changes[i]].assigned = false;
+        if (ks->parts[ks->changes[i]].reading)
+            fail(ks, ks->changes[i], code);
+    }
+    rd_kafka_topic_partition_list_destroy(out);
+    rd_kafka_topic_partition_list_destroy(in);
+}
+
+/* The number stands for this partition from now on; what it stood for before
+ * is out of the library's hands by then. */
+static bool
+name_part(struct ksource *ks, int32_t number, const char *topic,
+    int32_t partition, struct err *err)
+{
+    if (!make_room(ks, number))
+        return err_set(err, ERR_MEMORY, "%s [%d]", topic, partition);
+    do_stop(ks, number);
+    if (!kparts_fits(ks->names, number, topic, partition))
+        apply_changes(ks);
+    return kparts_name(ks->names, number, topic, partition, err);
+}
+
+static bool
+do_read(void *self, int32_t number, const char *name, int32_t partition,
+    int64_t offset, int32_t leader_epoch, struct err *err)
+{
+    struct ksource *ks = enter(self);
+    struct part *part;
+
+    if (offset < 0 || partition < 0 || number < 0)
+        return err_set(err, ERR_KAFKA, "%s [%d]: offset %lld cannot be read",
+            name, partition, (long long)offset);
+    if (!name_part(ks, number, name, partition, err))
+        return false;
+    part = &ks->parts[number];
+    part->offset = offset;
+    part->leader_epoch = leader_epoch;
+    part->settled = false;
+    part->reading = true;
+    mark_changed(ks, number);
+    return true;
+}
+
+/* What the library says of a partition instead of a record. */
+static void
+take_error(struct ksource *ks, int32_t number,
+    const rd_kafka_message_t *message)
+{
+    struct part *part = &ks->parts[number];
+    struct err err;
+
+    if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
+        message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
+        part->reading = false;
+        mark_changed(ks, number);
+        ask(ks, number, ASKING_RANGE,
+            KENDS_BIT(KENDS_LOW) | KENDS_BIT(KENDS_HIGH), 0);
+        return;
+    }
+    kconf_err(&err, message->err, NULL);
+    if (!err.retry || message->err == RD_KAFKA_RESP_ERR__BAD_MSG)
+        fail(ks, number, message->err);
+}
+
+/* True if the message became `record`, which holds it now. */
+static bool
+take_message(struct ksource *ks, rd_kafka_message_t *message,
+    struct record *record)
+{
+    int32_t number = kparts_of(message);
+    struct part *part = number != KPARTS_NONE ? &ks->parts[number] : NULL;
+
+    if (part == NULL || !part->reading || message->err != 0 ||
+        message->offset < part->offset) {
+        if (part != NULL && part->reading && message->err != 0)
+            take_error(ks, number, message);
+        rd_kafka_message_destroy(message);
+        return false;
+    }
+    part->offset = message->offset + 1;
+    part->settled = true;
+    krecord_fill(record, message, number);
+    return true;
+}
+
+static size_t
+do_next(void *self, struct record *records, size_t max)
+{
+    struct ksource *ks = enter(self);
+    size_t n = 0, want;
+    ssize_t got;
+
+    apply_changes(ks);
+    do {
+        want = max - n < BATCH ? max - n : BATCH;
+        got = rd_kafka_consume_batch_queue(ks->records, 0, ks->batch, want);
+        for (ssize_t i = 0; i < got; i++)
+            n += take_message(ks, ks->batch[i], &records[n]);
+    } while (got > 0 && (size_t)got == want && n < max);
+    return n;
+}
+
+static void
+take_event(struct ksource *ks, rd_kafka_event_t *event, int64_t now_ms)
+{
+    switch (rd_kafka_event_type(event)) {
+    case RD_KAFKA_EVENT_LISTOFFSETS_RESULT:
+        kends_result(ks->kends, event, now_ms);
+        break;
+    case RD_KAFKA_EVENT_DESCRIBECLUSTER_RESULT:
+    case RD_KAFKA_EVENT_ERROR:
+        kalive_event(&ks->alive, event, now_ms);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Everything that moves without an order of the flow. */
+static void
+serve(struct ksource *ks)
+{
+    int64_t now_ms = clock_mono_ms(ks->clock);
+    rd_kafka_event_t *event;
+
+    apply_changes(ks);
+    for (int i = 0; i < EVENTS_AT_ONCE; i++) {
+        if ((event = rd_kafka_queue_poll(ks->events, 0)) == NULL)
+            break;
+        take_event(ks, event, now_ms);
+        rd_kafka_event_destroy(event);
+    }
+    kends_serve(ks->kends, now_ms);
+    kalive_serve(&ks->alive, ks->rk, ks->events, now_ms);
+}
+
+static unsigned
+end_kind(const struct ksource *ks)
+{
+    return KENDS_BIT(ks->read_uncommitted ? KENDS_HIGH : KENDS_STABLE);
+}
+
+/* One past everything that was given, markers behind it included.  The
+ * library's own position may still be that of an earlier reading: it counts
+ * from the first record on, or once there was none. */
+static int64_t
+position(struct ksource *ks, int32_t number)
+{
+    struct part *part = &ks->parts[number];
+    int64_t offset = kassign_position(ks->rk, ks->names, number);
+
+    if (offset < 0)
+        part->settled = true;
+    return part->settled && offset > part->offset ? offset : part->offset;
+}
+
+/* The answer as an event; false: there is nothing to tell. */
+static bool
+take_answer(struct ksource *ks, const struct kends_answer *answer,
+    struct source_event *event)
+{
+    struct part *part = &ks->parts[answer->part];
+    enum asking asking = part->asking;
+
+    part->asking = ASKING_NOTHING;
+    event->part = answer->part;
+    event->low = answer->offset[KENDS_LOW];
+    event->stable = answer->offset[KENDS_STABLE];
+    event->high = answer->offset[KENDS_HIGH];
+    event->offset = part->offset;
+    switch (asking) {
+    case ASKING_NOTHING:
+        return false;
+    case ASKING_RANGE:
+        event->kind = SOURCE_OUT_OF_RANGE;
+        return true;
+    case ASKING_ENDS:
+        ks->n_asking_ends--;
+        event->kind = SOURCE_ENDS;
+        event->offset = position(ks, answer->part);
+        return event->low >= 0 && event->stable >= 0 && event->high >= 0;
+    case ASKING_START:
+        event->kind = SOURCE_RESOLVED;
+        event->offset = -1;
+        for (int kind = 0; kind < KENDS_N; kind++)
+            if (answer->offset[kind] >= 0)
+                event->offset = answer->offset[kind];
+        if (event->offset < 0) /* nothing is as new as the time: the end */
+            ask(ks, answer->part, ASKING_START, end_kind(ks), 0);
+        return event->offset >= 0;
+    }
+    return false;
+}
+
+static bool
+do_event(void *self, struct source_event *event)
+{
+    struct ksource *ks = enter(self);
+    struct kends_answer answer;
+    struct part *part;
+    bool down;
+
+    serve(ks);
+    memset(event, 0, sizeof *event);
+    event->part = KPARTS_NONE;
+    if (kalive_changed(&ks->alive, &down, &event->err)) {
+        event->kind = down ? SOURCE_DOWN : SOURCE_UP;
+        return true;
+    }
+    if (ks->n_failed > 0) {
+        event->kind = SOURCE_FAILED;
+        event->part = ks->failed[--ks->n_failed];
+        part = &ks->parts[event->part];
+        part->failing = false;
+        event->offset = part->offset;
+        kconf_err(&event->err, part->failed_with, NULL);
+        return true;
+    }
+    while (kends_next(ks->kends, &answer))
+        if (take_answer(ks, &answer, event))
+            return true;
+    return false;
+}
+
+static void
+do_resolve(void *self, int32_t number, const char *topic, int32_t partition,
+    enum start start, int64_t wall_ms)
+{
+    struct ksource *ks = enter(self);
+    unsigned kinds = KENDS_BIT(KENDS_LOW);
+    struct err err;
+
+    assert(number >= 0 && partition >= 0);
+    if (!name_part(ks, number, topic, partition, &err)) {
+        if (known_part(ks, number) != NULL)
+            fail(ks, number, RD_KAFKA_RESP_ERR__FAIL);
+        return;
+    }
+    if (start == START_LATEST)
+        kinds = end_kind(ks);
+    else if (start == START_TIME)
+        kinds = KENDS_BIT(KENDS_TIME);
+    ask(ks, number, ASKING_START, kinds, wall_ms);
+}
+
+static void
+do_ask_ends(void *self)
+{
+    struct ksource *ks = enter(self);
+
+    if (ks->n_asking_ends > 0)
+        return;
+    for (size_t i = 0; i < ks->n_parts; i++)
+        if (ks->parts[i].reading && ks->parts[i].asking == ASKING_NOTHING)
+            ask(ks, (int32_t)i, ASKING_ENDS,
+                KENDS_BIT(KENDS_LOW) | KENDS_BIT(KENDS_STABLE) |
+                    KENDS_BIT(KENDS_HIGH),
+                0);
+}
+
+/* Also of one that was opened by half. */
+static void
+do_free(void *self)
+{
+    struct ksource *ks = self;
+
+    kends_free(ks->kends);
+    kparts_free(ks->names);
+    if (ks->records != NULL) {
+        rd_kafka_queue_io_event_enable(ks->records, -1, NULL, 0);
+        rd_kafka_queue_destroy(ks->records);
+    }
+    if (ks->events != NULL) {
+        rd_kafka_queue_io_event_enable(ks->events, -1, NULL, 0);
+        rd_kafka_queue_destroy(ks->events);
+    }
+    kconf_close(ks->rk);
+    free(ks->parts);
+    free(ks->changes);
+    free(ks->failed);
+    free(ks);
+}
+
+static const struct source_ops ops = {
+    .read = do_read,
+    .stop = do_stop,
+    .next = do_next,
+    .event = do_event,
+    .resolve = do_resolve,
+    .ask_ends = do_ask_ends,
+    .free = do_free,
+};
+
+static bool
+open_client(struct ksource *ks, const struct ksource_options *options,
+    struct err *err)
+{
+    const struct kconf_options client = {
+        .client = KCONF_SOURCE,
+        .cluster = options->cluster,
+        .agent = options->agent,
+        .flow = options->flow,
+        .group_id = options->group_id,
+        .prefetch_bytes = options->prefetch_bytes,
+        .read_uncommitted = options->read_uncommitted,
+        .events = RD_KAFKA_EVENT_ERROR,
+        .log = options->log,
+        .configure = options->configure,
+    };
+    static const uint64_t one = 1; /* what wakes an eventfd */
+
+    if ((ks->rk = kconf_open(&client, err)) == NULL)
+        return false;
+    ks->records = rd_kafka_queue_get_consumer(ks->rk);
+    ks->events = rd_kafka_queue_get_main(ks->rk);
+    rd_kafka_queue_io_event_enable(ks->records, options->wake->fd, &one,
+        sizeof one);
+    rd_kafka_queue_io_event_enable(ks->events, options->wake->fd, &one,
+        sizeof one);
+    ks->names = kparts_new(ks->rk, err);
+    if (ks->names == NULL)
+        return false;
+    ks->kends = kends_new(ks->rk, ks->events, options->read_uncommitted, err);
+    return ks->kends != NULL;
+}
+
+bool
+ksource_open(struct source *source, const struct ksource_options *options,
+    struct err *err)
+{
+    struct ksource *ks = calloc(1, sizeof *ks);
+
+    if (ks == NULL)
+        return err_set(err, ERR_MEMORY, "source of %s", options->flow);
+    ks->clock = options->clock != NULL ? options->clock : clock_system();
+    ks->read_uncommitted = options->read_uncommitted;
+    if (!open_client(ks, options, err)) {
+        do_free(ks);
+        return false;
+    }
+    source->ops = &ops;
+    source->self = ks;
+    return true;
+}
