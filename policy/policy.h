@@ -24,6 +24,7 @@ enum policy_because { POLICY_NO_REASON, POLICY_FIREWALL, POLICY_ENCRYPTION };
 enum policy_start { POLICY_EARLIEST, POLICY_LATEST, POLICY_AT_TIME };
 enum policy_rename { POLICY_PREFIX, POLICY_IDENTITY };
 enum policy_scope { POLICY_STOP_FLOW, POLICY_STOP_PARTITION };
+enum policy_isolation { POLICY_READ_COMMITTED, POLICY_READ_UNCOMMITTED };
 enum policy_where { POLICY_ANY_SIDE, POLICY_AT_SOURCE, POLICY_AT_TARGET };
 
 struct policy_list {
@@ -35,7 +36,7 @@ struct policy_tls {
     bool on;
     const char *ca;          /* NULL: the system's */
     const char *cert, *key;  /* both or neither */
-    const char *min_version; /* "1.2" */
+    const char *min_version; /* "1.2" or "1.3", the same everywhere */
     const char *verify;      /* "full"; there is nothing else */
 };
 
@@ -87,7 +88,7 @@ struct policy_flow {
 
     const char *compression; /* none, gzip, snappy, lz4, zstd */
     int64_t linger_ms;       /* 0: let the sink choose */
-    bool read_committed;     /* else aborted records are forwarded too */
+    enum policy_isolation isolation;
 
     enum policy_scope failure_scope;
     bool shared_target; /* others write the target topics too */
@@ -96,11 +97,11 @@ struct policy_flow {
 
     struct policy_placement placement; /* the policy's, with what is overridden
                                         * in the flow */
-    /* As written, NULL when not: the rules judge them.  What is in force is
-     * always acks=all, retries without end, and no error tolerated. */
+    /* Judged by the rules; weaker words never reach the agent, and what is in
+     * force is always the default. */
     const char *acks, *retries, *errors_tolerance;
-    const char *in_flight, *delivery_timeout, *delivery;
-    const char *offset_reset, *on_recreate;
+    const char *delivery, *delivery_timeout, *offset_reset, *on_recreate;
+    int64_t in_flight; /* requests for each connection */
     bool idempotence, check_crcs, auto_commit;
 };
 

@@ -1,0 +1,102 @@
+#include "files.h"
+
+#include "file.h"
+#include "secret.h"
+#include "yaml_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PEM_MAX (1024u * 1024)
+
+struct span
+files_place(const struct policy *policy, const struct policy_cluster *cluster,
+    const char *section, const char *key)
+{
+    const struct yaml *node =
+        yaml_find(yaml_find(policy->tree, "clusters"), cluster->name);
+    const struct yaml *named = yaml_find(yaml_find(node, section), key);
+
+    if (named != NULL && named->kind == YAML_MAP)
+        named = yaml_find(named, "file");
+    return named != NULL ? named->at : node->key_at;
+}
+
+static void
+report(struct findings *found, struct span at, const char *path, bool private,
+    const struct err *err)
+{
+    const char *code = err->kind == ERR_MISSING             ? "KP090"
+                       : err->kind == ERR_CONFIG && private ? "KP092"
+                                                            : "KP091";
+
+    findings_add(found, code, SEVERITY_REFUSE, at, "%s", err->text);
+    if (strcmp(code, "KP092") == 0)
+        findings_remedy(found, "chown root:kedge %s && chmod 0640 %s", path,
+            path);
+}
+
+static void
+check_plain(struct findings *found, struct span at, const char *path)
+{
+    struct err err;
+    size_t len = 0;
+    char *bytes = NULL;
+
+    if (path == NULL)
+        return;
+    bytes = file_read(path, PEM_MAX, &len, &err);
+    if (bytes == NULL)
+        report(found, at, path, false, &err);
+    free(bytes);
+}
+
+/* Keys are looked at by whoever can read them; here only at their file. */
+static void
+check_private(struct findings *found, struct span at, const char *path)
+{
+    struct err err;
+    size_t len = 0;
+    char *bytes = NULL;
+
+    if (path == NULL)
+        return;
+    bytes = file_read_private(path, PEM_MAX, &len, &err);
+    if (bytes == NULL) {
+        report(found, at, path, true, &err);
+        return;
+    }
+    explicit_bzero(bytes, len);
+    free(bytes);
+}
+
+static void
+check_password(struct findings *found, struct span at, const char *path)
+{
+    struct err err;
+    struct secret *secret = NULL;
+
+    if (path == NULL)
+        return;
+    secret = secret_from_file(path, &err);
+    if (secret == NULL)
+        report(found, at, path, true, &err);
+    secret_free(secret);
+}
+
+void
+files_check(const struct policy *policy, struct findings *found)
+{
+    for (size_t i = 0; i < policy->n_clusters; i++) {
+        const struct policy_cluster *cluster = &policy->clusters[i];
+        const struct policy_tls *tls = &cluster->tls;
+
+        check_plain(found, files_place(policy, cluster, "tls", "ca"), tls->ca);
+        check_plain(found, files_place(policy, cluster, "tls", "cert"),
+            tls->cert);
+        check_private(found, files_place(policy, cluster, "tls", "key"),
+            tls->key);
+        check_password(found, files_place(policy, cluster, "sasl", "password"),
+            cluster->sasl.password_file);
+    }
+}

@@ -1,0 +1,265 @@
+#include "flowrules.h"
+
+#include "format.h"
+#include "nearest.h"
+#include "promises.h"
+#include "yaml_tree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DAY_MS (INT64_C(24) * 60 * 60 * 1000)
+#define MEASURED_DAYS 180
+
+/* ---- placement ------------------------------------------------------------ */
+
+static void
+refuse_cluster(const struct judge *judge, const struct policy_flow *flow,
+    const char *key, const char *name)
+{
+    const struct policy *policy = judge->policy;
+    const char *names[101] = { NULL };
+    const struct yaml *value = yaml_find(judge_flow(judge, flow), key);
+
+    if (name == NULL || value == NULL || value->spoiled)
+        return;
+    for (size_t i = 0; i < policy->n_clusters && i < 100; i++)
+        names[i] = policy->clusters[i].name;
+    findings_add(judge->found, "KP040", SEVERITY_REFUSE, value->at,
+        "%s: there is no cluster '%.40s'", key, name);
+    if (nearest_word(name, names) != NULL)
+        findings_remedy(judge->found, "%s: %s", key, nearest_word(name, names));
+}
+
+void
+flowrules_cluster_known(const struct judge *judge,
+    const struct policy_flow *flow)
+{
+    if (judge->policy->n_clusters == 0)
+        return;
+    if (flow->from == NULL)
+        refuse_cluster(judge, flow, "from", flow->from_name);
+    if (flow->to == NULL)
+        refuse_cluster(judge, flow, "to", flow->to_name);
+}
+
+/* Both clusters and all three sites are known. */
+static bool
+is_placed(const struct judge *judge, const struct policy_flow *flow)
+{
+    return judge->policy->site != NULL && flow->from != NULL &&
+           flow->to != NULL && flow->from->site != NULL &&
+           flow->to->site != NULL;
+}
+
+void
+flowrules_one_side_here(const struct judge *judge,
+    const struct policy_flow *flow)
+{
+    const char *site = judge->policy->site;
+
+    if (!is_placed(judge, flow) || strcmp(flow->from->site, site) == 0 ||
+        strcmp(flow->to->site, site) == 0)
+        return;
+    findings_add(judge->found, "KP041", SEVERITY_REFUSE,
+        judge_flow(judge, flow)->key_at,
+        "flow '%s' goes from %s to %s, and this agent runs at neither: it is "
+        "at %s",
+        flow->name, flow->from->site, flow->to->site, site);
+    findings_remedy(judge->found, "run it at %s (better) or at %s",
+        flow->to->site, flow->from->site);
+}
+
+void
+flowrules_runs_at(const struct judge *judge, const struct policy_flow *flow)
+{
+    const struct yaml *own = judge_said(judge, flow, "placement", "runs_at");
+    const struct yaml *general =
+        yaml_find(yaml_find(judge->policy->tree, "placement"), "runs_at");
+    enum policy_where where = flow->placement.runs_at;
+    bool fits =
+        where == POLICY_ANY_SIDE ||
+        (where == POLICY_AT_SOURCE ? !flow->at_target : !flow->at_source);
+
+    if (!is_placed(judge, flow) || fits)
+        return;
+    findings_add(judge->found, "KP042", SEVERITY_REFUSE,
+        own != NULL       ? own->at
+        : general != NULL ? general->at
+                          : judge_flow(judge, flow)->key_at,
+        "runs_at: %s, but flow '%s' runs at its %s: this agent is at %s",
+        where == POLICY_AT_SOURCE ? "source" : "target", flow->name,
+        flow->at_source ? "source" : "target", judge->policy->site);
+}
+
+void
+flowrules_promises(const struct judge *judge, const struct policy_flow *flow)
+{
+    if (is_placed(judge, flow))
+        promises_check(judge->policy, flow, judge_flow(judge, flow),
+            judge->found);
+}
+
+void
+flowrules_encryption(const struct judge *judge, const struct policy_flow *flow)
+{
+    struct span at = { 0 };
+
+    if (!is_placed(judge, flow) || !flow->at_source ||
+        flow->placement.because != POLICY_ENCRYPTION)
+        return;
+    at = judge_flow(judge, flow)->key_at;
+    if (flow->from->tls.on)
+        judge_refuse(judge, "KP060", at,
+            "because: encryption, but the source is not plaintext: there is "
+            "nothing to save by producing remotely");
+    else if (!flow->to->tls.on &&
+             judge_cluster_said(judge, flow->to, NULL, "tls"))
+        judge_refuse(judge, "KP060", at,
+            "because: encryption, but the target is not TLS");
+}
+
+void
+flowrules_measured(const struct judge *judge, const struct policy_flow *flow)
+{
+    const char *date = flow->placement.measured_date;
+    int64_t wall_ms = 0;
+
+    if (!flow->at_source || flow->placement.because != POLICY_ENCRYPTION)
+        return;
+    if (date == NULL)
+        findings_add(judge->found, "KP061", SEVERITY_WARNING,
+            judge_flow(judge, flow)->key_at,
+            "because: encryption, and no measurement that shows what it "
+            "saves");
+    else if (format_time(date, &wall_ms) &&
+             judge->now_wall_ms - wall_ms > MEASURED_DAYS * DAY_MS)
+        findings_add(judge->found, "KP061", SEVERITY_WARNING,
+            judge_flow(judge, flow)->key_at,
+            "because: encryption, measured on %s: older than 180 days", date);
+    else
+        return;
+    findings_remedy(judge->found,
+        "compare both placements, and write placement.measured: {date, ratio}");
+}
+
+/* ---- always --------------------------------------------------------------- */
+
+void
+flowrules_idempotence(const struct judge *judge, const struct policy_flow *flow)
+{
+    const struct yaml *value =
+        judge_said(judge, flow, "producer", "enable.idempotence");
+
+    if (value != NULL && !flow->idempotence)
+        judge_refuse(judge, "KP050", value->at,
+            "enable.idempotence: false: a retry could write a record twice, "
+            "or out of order");
+}
+
+void
+flowrules_in_flight(const struct judge *judge, const struct policy_flow *flow)
+{
+    const struct yaml *value = judge_said(judge, flow, "producer",
+        "max.in.flight.requests.per.connection");
+
+    if (value == NULL || flow->in_flight == 5)
+        return;
+    if (flow->in_flight >= 1 && flow->in_flight < 5)
+        judge_refuse(judge, "KP030", value->at,
+            "max.in.flight.requests.per.connection other than 5 is not in "
+            "this version");
+    else
+        judge_refuse(judge, "KP051", value->at,
+            "max.in.flight.requests.per.connection: order and uniqueness hold "
+            "up to 5 only");
+}
+
+void
+flowrules_no_timeout(const struct judge *judge, const struct policy_flow *flow)
+{
+    const struct yaml *value =
+        judge_said(judge, flow, "producer", "delivery.timeout.ms");
+
+    if (value != NULL && strcmp(value->text, "unlimited") != 0 &&
+        strcmp(value->text, "2147483647") != 0)
+        judge_refuse(judge, "KP052", value->at,
+            "delivery.timeout.ms: a record that is given up after some time "
+            "is lost; needed: unlimited");
+}
+
+void
+flowrules_no_jump(const struct judge *judge, const struct policy_flow *flow)
+{
+    const struct yaml *value =
+        judge_said(judge, flow, "consumer", "auto.offset.reset");
+
+    if (value != NULL && strcmp(value->text, "error") != 0 &&
+        strcmp(value->text, "none") != 0)
+        judge_refuse(judge, "KP053", value->at,
+            "auto.offset.reset: a position that is gone must not be jumped "
+            "over in silence; needed: error (topics.start says where to "
+            "begin)");
+}
+
+void
+flowrules_crcs(const struct judge *judge, const struct policy_flow *flow)
+{
+    const struct yaml *value =
+        judge_said(judge, flow, "consumer", "check.crcs");
+
+    if (value != NULL && !flow->check_crcs)
+        judge_refuse(judge, "KP054", value->at,
+            "check.crcs: false: a record that was damaged on the way would be "
+            "forwarded");
+}
+
+void
+flowrules_no_auto_commit(const struct judge *judge,
+    const struct policy_flow *flow)
+{
+    const struct yaml *value =
+        judge_said(judge, flow, "consumer", "enable.auto.commit");
+
+    if (value != NULL && flow->auto_commit)
+        judge_refuse(judge, "KP055", value->at,
+            "enable.auto.commit: true: positions are stored after the "
+            "target's acknowledgement only");
+}
+
+void
+flowrules_separator(const struct judge *judge, const struct policy_flow *flow)
+{
+    const struct yaml *value = judge_said(judge, flow, "rename", "separator");
+    size_t len = value != NULL ? strlen(value->text) : 0;
+
+    if (value == NULL || (len <= 8 && strspn(value->text, "._-") == len))
+        return;
+    judge_refuse(judge, "KP078", value->at,
+        "separator: one to eight of '.', '_' and '-', as topic names may have");
+    findings_remedy(judge->found, "separator: \".\"");
+}
+
+void
+flowrules_replicas(const struct judge *judge, const struct policy_flow *flow)
+{
+    const struct yaml *value =
+        judge_said(judge, flow, "target_topics", "replication.factor");
+    int64_t admitted = 3;
+
+    if (value == NULL || flow->to == NULL || !flow->create_topics)
+        return;
+    if (flow->to->durable_replicas > 0 && flow->to->durable_replicas < 3)
+        admitted = flow->to->durable_replicas;
+    if (flow->replication_factor >= admitted)
+        return;
+    findings_add(judge->found, "KP081", SEVERITY_REFUSE, value->at,
+        "replication.factor: %lld: fewer than %lld copies, and cluster '%s' "
+        "does not say why",
+        (long long)flow->replication_factor, (long long)admitted,
+        flow->to_name);
+    findings_remedy(judge->found,
+        "in clusters.%s:\n    durability: {replicas: %lld, because: "
+        "single-broker}",
+        flow->to_name, (long long)flow->replication_factor);
+}

@@ -1,0 +1,32 @@
+/* flowrules.h - what must hold for one flow; each is a row in rules.c.
+ *
+ * Where the agent of the flow runs, what it has to say because of it, and what
+ * nobody may take back.
+ *
+ * Thread: one owner, while the policy is made.
+ * Memory: none.
+ * Errors: findings; nothing about what was not understood. */
+#ifndef KEDGE_FLOWRULES_H
+#define KEDGE_FLOWRULES_H
+
+#include "judge.h"
+
+typedef void flowrules_fn(const struct judge *judge,
+    const struct policy_flow *flow);
+
+flowrules_fn flowrules_cluster_known;
+flowrules_fn flowrules_one_side_here;
+flowrules_fn flowrules_runs_at;
+flowrules_fn flowrules_promises;
+flowrules_fn flowrules_encryption;
+flowrules_fn flowrules_measured;
+flowrules_fn flowrules_idempotence;
+flowrules_fn flowrules_in_flight;
+flowrules_fn flowrules_no_timeout;
+flowrules_fn flowrules_no_jump;
+flowrules_fn flowrules_crcs;
+flowrules_fn flowrules_no_auto_commit;
+flowrules_fn flowrules_separator;
+flowrules_fn flowrules_replicas;
+
+#endif

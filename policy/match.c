@@ -1,0 +1,210 @@
+#include "match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#define METACHARACTERS "\\^$.[]|()?*+{}#"
+#define HEAP_KIB 2048
+#define NESTING 20
+
+struct pattern {
+    pcre2_code *code;
+    bool exclude;
+};
+
+struct match {
+    pcre2_compile_context *compile;
+    pcre2_match_context *limits;
+    size_t n, room;
+    struct pattern *patterns;
+};
+
+struct match *
+match_new(struct err *err)
+{
+    struct match *match = calloc(1, sizeof *match);
+
+    if (match == NULL) {
+        err_set(err, ERR_MEMORY, "topic patterns");
+        return NULL;
+    }
+    match->compile = pcre2_compile_context_create(NULL);
+    match->limits = pcre2_match_context_create(NULL);
+    if (match->compile == NULL || match->limits == NULL) {
+        err_set(err, ERR_MEMORY, "topic patterns");
+        match_free(match);
+        return NULL;
+    }
+    pcre2_set_max_pattern_length(match->compile, MATCH_PATTERN_MAX);
+    pcre2_set_parens_nest_limit(match->compile, NESTING);
+    pcre2_set_match_limit(match->limits, MATCH_STEPS);
+    pcre2_set_depth_limit(match->limits, MATCH_STEPS);
+    pcre2_set_heap_limit(match->limits, HEAP_KIB);
+    return match;
+}
+
+void
+match_free(struct match *match)
+{
+    if (match == NULL)
+        return;
+    for (size_t i = 0; i < match->n; i++)
+        pcre2_code_free(match->patterns[i].code);
+    free(match->patterns);
+    pcre2_match_context_free(match->limits);
+    pcre2_compile_context_free(match->compile);
+    free(match);
+}
+
+static bool
+make_room(struct match *match)
+{
+    size_t room = match->room == 0 ? 8 : match->room * 2;
+    struct pattern *patterns = NULL;
+
+    if (match->n < match->room)
+        return true;
+    patterns = reallocarray(match->patterns, room, sizeof *patterns);
+    if (patterns == NULL)
+        return false;
+    match->patterns = patterns;
+    match->room = room;
+    return true;
+}
+
+bool
+match_add(struct match *match, const char *pattern, bool exclude, size_t *at,
+    struct err *err)
+{
+    const uint32_t options = PCRE2_ANCHORED | PCRE2_ENDANCHORED |
+                             PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C |
+                             PCRE2_NEVER_UTF | PCRE2_NEVER_UCP;
+    pcre2_code *code = NULL;
+    unsigned char words[160];
+    int number = 0;
+
+    *at = 0;
+    if (!make_room(match))
+        return err_set(err, ERR_MEMORY, "topic patterns");
+    code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options,
+        &number, at, match->compile);
+    if (code == NULL) {
+        if (pcre2_get_error_message(number, words, sizeof words) < 0)
+            words[0] = '\0';
+        return err_set(err, ERR_CONFIG, "%s", (const char *)words);
+    }
+    match->patterns[match->n].code = code;
+    match->patterns[match->n++].exclude = exclude;
+    return true;
+}
+
+/* MATCH_NO, MATCH_YES or MATCH_UNDECIDED. */
+static enum match_answer
+ask(const struct match *match, const struct pattern *pattern, const char *topic,
+    size_t len)
+{
+    pcre2_match_data *data =
+        pcre2_match_data_create_from_pattern(pattern->code, NULL);
+    int found = PCRE2_ERROR_NOMEMORY;
+
+    if (data != NULL)
+        found = pcre2_match(pattern->code, (PCRE2_SPTR)topic, len, 0,
+            PCRE2_NO_JIT, data, match->limits);
+    pcre2_match_data_free(data);
+    if (found >= 0)
+        return MATCH_YES;
+    return found == PCRE2_ERROR_NOMATCH ? MATCH_NO : MATCH_UNDECIDED;
+}
+
+enum match_answer
+match_topic(const struct match *match, const char *topic)
+{
+    size_t len = strnlen(topic, MATCH_NAME_MAX + 1);
+    enum match_answer answer = MATCH_NO;
+
+    if (len == 0 || len > MATCH_NAME_MAX)
+        return MATCH_NO;
+    for (size_t i = 0; i < match->n; i++) {
+        const struct pattern *pattern = &match->patterns[i];
+        enum match_answer one = MATCH_NO;
+
+        /* What is included is known, only excludes can change it. */
+        if (!pattern->exclude && answer == MATCH_YES)
+            continue;
+        one = ask(match, pattern, topic, len);
+        if (one == MATCH_YES && pattern->exclude)
+            return MATCH_EXCLUDED;
+        if (one == MATCH_YES && answer == MATCH_NO)
+            answer = MATCH_YES;
+        if (one == MATCH_UNDECIDED)
+            answer = MATCH_UNDECIDED;
+    }
+    return answer;
+}
+
+/* ---- looking at a pattern ------------------------------------------------ */
+
+static bool
+is_quantifier(char c)
+{
+    return c == '?' || c == '*' || c == '+' || c == '{';
+}
+
+/* One character that stands for itself; moves *at behind it. */
+static bool
+take_plain(const char **at, char *plain)
+{
+    const char *next = *at;
+
+    if (*next == '\\') {
+        next++;
+        if (*next == '\0' || strchr(METACHARACTERS "-_", *next) == NULL)
+            return false;
+    } else if (*next == '\0' || strchr(METACHARACTERS, *next) != NULL) {
+        return false;
+    }
+    *plain = *next++;
+    if (is_quantifier(*next))
+        return false;
+    *at = next;
+    return true;
+}
+
+bool
+match_stem(const char *pattern, char *stem, size_t size)
+{
+    size_t used = 0;
+    char plain = '\0';
+
+    stem[0] = '\0';
+    if (strchr(pattern, '|') != NULL)
+        return false; /* each branch has a stem of its own */
+    if (*pattern == '^')
+        pattern++;
+    while (used + 1 < size && take_plain(&pattern, &plain)) {
+        stem[used++] = plain;
+        stem[used] = '\0';
+    }
+    if (*pattern == '$')
+        pattern++;
+    return *pattern == '\0' && used > 0;
+}
+
+bool
+match_is_loose(const char *pattern)
+{
+    bool dot = false;
+
+    for (; *pattern != '\0'; pattern++) {
+        if (*pattern == '\\' && pattern[1] == '.')
+            pattern++;
+        else if (*pattern == '.')
+            dot = true;
+        else if (strchr(METACHARACTERS, *pattern) != NULL)
+            return false;
+    }
+    return dot;
+}

@@ -1,0 +1,114 @@
+#include "redact.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+
+/* Parts of keys whose values are not to be seen; misspelt ones as well. */
+static const char *const sounds[] = { "pass", "pasw", "psw", "pwd", "secr",
+    "scret", "token", "jaas", "credential", "sealed" };
+
+static bool
+sounds_secret(const char *key, size_t len)
+{
+    for (size_t i = 0; i < sizeof sounds / sizeof sounds[0]; i++) {
+        size_t n = strlen(sounds[i]);
+
+        for (size_t at = 0; at + n <= len; at++)
+            if (strncasecmp(key + at, sounds[i], n) == 0)
+                return true;
+    }
+    return false;
+}
+
+static void
+cover(char *text, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if (text[i] != ' ' && text[i] != '\r')
+            text[i] = '*';
+}
+
+/* Where the value of a key ends: at the end of the line, or of a flow map. */
+static size_t
+value_end(const char *text, size_t at, size_t end)
+{
+    char quote = text[at] == '"' || text[at] == '\'' ? text[at] : '\0';
+
+    if (quote != '\0') {
+        for (size_t i = at + 1; i < end; i++)
+            if (text[i] == quote)
+                return i + 1;
+        return end;
+    }
+    return end;
+}
+
+/* {file: PATH} says where a secret is, and may be seen. */
+static bool
+is_place(const char *text, size_t at, size_t end)
+{
+    static const char word[] = "file:";
+
+    if (text[at] != '{')
+        return false;
+    for (at++; at < end && text[at] == ' ';)
+        at++;
+    return end - at >= sizeof word - 1 &&
+           memcmp(text + at, word, sizeof word - 1) == 0;
+}
+
+static void
+redact_keys(char *text, size_t start, size_t end)
+{
+    size_t key = start;
+
+    for (size_t i = start; i < end; i++) {
+        size_t at = i + 1;
+
+        if (strchr("{,[ ", text[i]) != NULL)
+            key = i + 1;
+        if (text[i] != ':' && text[i] != '=')
+            continue;
+        if (!sounds_secret(text + key, i - key)) {
+            continue;
+        }
+        while (at < end && (text[at] == ' ' || text[at] == '\t'))
+            at++;
+        if (at >= end || is_place(text, at, end))
+            continue;
+        cover(text, at, value_end(text, at, end));
+        i = at;
+    }
+}
+
+/* scheme://user:password@host */
+static void
+redact_url(char *text, size_t start, size_t end)
+{
+    for (size_t i = start; i + 3 <= end; i++) {
+        size_t at = i + 3;
+
+        if (memcmp(text + i, "://", 3) != 0)
+            continue;
+        while (at < end && !isspace((unsigned char)text[at]) &&
+               strchr("@\"'/", text[at]) == NULL)
+            at++;
+        if (at < end && text[at] == '@')
+            cover(text, i + 3, at);
+    }
+}
+
+void
+redact_source(char *text, size_t len)
+{
+    for (size_t at = 0; at < len;) {
+        const char *line_end = memchr(text + at, '\n', len - at);
+        size_t end = line_end == NULL ? len : (size_t)(line_end - text);
+
+        redact_keys(text, at, end);
+        redact_url(text, at, end);
+        at = end + 1;
+    }
+}

@@ -1,0 +1,17 @@
+/* redact.h - showing lines of a file that may have a secret in it.
+ *
+ * A finding shows the line it is about, and that may be the very line in which
+ * somebody wrote a password where none belongs.
+ *
+ * Thread: any; no state.   Memory: changes the caller's copy. */
+#ifndef KEDGE_REDACT_H
+#define KEDGE_REDACT_H
+
+#include <stddef.h>
+
+/* Covers with '*', in place, what stands behind a key that sounds like a
+ * secret, and the user part of URLs; line by line, so that it works on what is
+ * not YAML, too.  Columns stay where they are. */
+void redact_source(char *text, size_t len);
+
+#endif

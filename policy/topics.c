@@ -1,0 +1,372 @@
+#include "topics.h"
+
+#include "match.h"
+#include "yaml_tree.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define STEM_MAX 300
+
+/* ---- one pattern --------------------------------------------------------- */
+
+bool
+topics_is_internal(const char *name)
+{
+    static const struct {
+        const char *front, *end;
+    } internal[] = {
+        { "__", "" },
+        { ".", "" },
+        { "mm2", ".internal" },
+        { "", ".checkpoints.internal" },
+        { "kedge.", ".ledger" },
+        { "kedge.", ".audit" },
+        { "kedge.", ".canary" },
+        { "kedge.", ".status" },
+    };
+    size_t len = strlen(name);
+
+    for (size_t i = 0; i < sizeof internal / sizeof internal[0]; i++) {
+        size_t front = strlen(internal[i].front);
+        size_t end = strlen(internal[i].end);
+
+        if (len >= front + end &&
+            strncmp(name, internal[i].front, front) == 0 &&
+            strcmp(name + len - end, internal[i].end) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A place inside of a value, when its text stands there as it is. */
+static struct span
+place_in(const struct yaml *item, size_t at)
+{
+    struct span place = item->at;
+    size_t quotes = item->quoted ? 2 : 0;
+
+    if (place.length == (int)(strlen(item->text) + quotes)) {
+        place.column += (int)(at + quotes / 2);
+        place.length = 1;
+    }
+    return place;
+}
+
+/* Commas stand in no topic name; in a pattern they count repetitions. */
+static bool
+has_stray_comma(const char *pattern)
+{
+    int depth = 0;
+
+    for (; *pattern != '\0'; pattern++) {
+        depth += (*pattern == '{' || *pattern == '[') -
+                 (*pattern == '}' || *pattern == ']');
+        if (*pattern == ',' && depth <= 0)
+            return true;
+    }
+    return false;
+}
+
+/* True when there is nothing more to say about the pattern. */
+static bool
+judge_mistake(const struct yaml *item, struct findings *found)
+{
+    const char *pattern = item->text;
+
+    if (strcmp(pattern, "*") == 0 || strncmp(pattern, "*.", 2) == 0) {
+        findings_add(found, "KP075", SEVERITY_REFUSE, item->at,
+            "'%.80s' is no regular expression: '*' repeats what stands before "
+            "it",
+            pattern);
+        findings_remedy(found, "'.*'   matches every topic");
+        return true;
+    }
+    if (has_stray_comma(pattern)) {
+        findings_add(found, "KP079", SEVERITY_REFUSE, item->at,
+            "'%.80s' matches nothing: no topic name has a ',' in it", pattern);
+        findings_remedy(found, "write a list: [first, second]");
+        return true;
+    }
+    return false;
+}
+
+static void
+judge_pattern(const struct yaml *item, bool exclude, struct findings *found)
+{
+    const char *pattern = item->text;
+    char stem[STEM_MAX];
+    bool exact = match_stem(pattern, stem, sizeof stem);
+    char strict[2 * MATCH_PATTERN_MAX] = "";
+    size_t n = 0;
+
+    if (exact && !exclude && topics_is_internal(stem)) {
+        findings_add(found, "KP073", SEVERITY_REFUSE, item->at,
+            "'%.80s' is an internal topic: it means something at its own "
+            "cluster only",
+            stem);
+        findings_remedy(found, "take it out");
+    }
+    if (!match_is_loose(pattern))
+        return;
+    for (size_t i = 0; pattern[i] != '\0' && n + 2 < sizeof strict; i++) {
+        if (pattern[i] == '.' && (i == 0 || pattern[i - 1] != '\\'))
+            strict[n++] = '\\';
+        strict[n++] = pattern[i];
+    }
+    strict[n] = '\0';
+    findings_add(found, "KP076", SEVERITY_WARNING, item->at,
+        "'%.80s' matches more than itself: '.' stands for any character",
+        pattern);
+    findings_remedy(found, "'%s'", strict);
+}
+
+static void
+compile_list(struct match *match, const struct yaml *list, bool exclude,
+    struct findings *found)
+{
+    struct err err;
+    size_t at = 0;
+
+    for (const struct yaml *item = list != NULL ? list->first : NULL;
+         item != NULL; item = item->next) {
+        if (item->kind != YAML_TEXT || item->text[0] == '\0' ||
+            judge_mistake(item, found))
+            continue;
+        if (match_add(match, item->text, exclude, &at, &err)) {
+            judge_pattern(item, exclude, found);
+            continue;
+        }
+        findings_add(found, "KP074", SEVERITY_REFUSE, place_in(item, at),
+            "'%.80s' is no regular expression: %s", item->text, err.text);
+    }
+}
+
+/* A name that is included by itself and excluded: one of the two is wrong. */
+static void
+judge_names(const struct policy_flow *flow, const struct yaml *list,
+    struct findings *found)
+{
+    char stem[STEM_MAX];
+
+    for (const struct yaml *item = list != NULL ? list->first : NULL;
+         item != NULL; item = item->next)
+        if (item->kind == YAML_TEXT &&
+            match_stem(item->text, stem, sizeof stem) &&
+            match_topic(flow->topics, stem) == MATCH_EXCLUDED) {
+            findings_add(found, "KP077", SEVERITY_WARNING, item->at,
+                "'%.80s' is included here and excluded below: exclude wins",
+                stem);
+            findings_remedy(found, "keep it in one of the two lists");
+        }
+}
+
+void
+topics_compile(struct policy_flow *flow, const struct yaml *node,
+    struct findings *found)
+{
+    const struct yaml *section = yaml_find(node, "topics");
+    struct err err;
+    struct match *match = match_new(&err);
+
+    if (match == NULL) {
+        findings_add(found, "KP001", SEVERITY_REFUSE, (struct span){ 0 }, "%s",
+            err.text);
+        return;
+    }
+    flow->topics = match;
+    compile_list(match, yaml_find(section, "include"), false, found);
+    compile_list(match, yaml_find(section, "exclude"), true, found);
+    judge_names(flow, yaml_find(section, "include"), found);
+}
+
+/* ---- sets of names ------------------------------------------------------- */
+
+/* Names that begin with a text; or the one name that it is. */
+struct names {
+    char stem[STEM_MAX];
+    bool exact;
+};
+
+static bool
+add_front(struct names *names, const char *front, const char *separator)
+{
+    char text[STEM_MAX];
+    int n =
+        snprintf(text, sizeof text, "%s%s%s", front, separator, names->stem);
+
+    if (n < 0 || (size_t)n >= sizeof text) {
+        names->exact = false; /* a shorter stem is right as well */
+        n = snprintf(text, sizeof text, "%.40s", front);
+    }
+    memcpy(names->stem, text, sizeof text);
+    return n > 0;
+}
+
+static void
+rename_all(const struct policy_flow *flow, struct names *names)
+{
+    if (flow->rename == POLICY_PREFIX)
+        add_front(names, flow->from_name, flow->separator);
+}
+
+/* The names that are in both; false when there are none. */
+static bool
+both(const struct names *a, const struct names *b, struct names *in)
+{
+    const struct names *longer = a;
+    const struct names *shorter = b;
+
+    if (strlen(a->stem) < strlen(b->stem)) {
+        longer = b;
+        shorter = a;
+    }
+    if (strncmp(longer->stem, shorter->stem, strlen(shorter->stem)) != 0)
+        return false;
+    if (shorter->exact && strcmp(longer->stem, shorter->stem) != 0)
+        return false;
+    *in = *longer;
+    in->exact = a->exact || b->exact;
+    if (in->exact && !longer->exact)
+        return strcmp(longer->stem, shorter->stem) == 0;
+    return true;
+}
+
+static struct names
+names_of(const char *pattern)
+{
+    struct names names;
+
+    names.exact = match_stem(pattern, names.stem, sizeof names.stem);
+    return names;
+}
+
+static bool
+is_listed(const struct policy_list *list, const char *pattern)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->items[i], pattern) == 0)
+            return true;
+    return false;
+}
+
+/* MirrorMaker 2's rule: a name that says it came from the target, by any of
+ * its prefixes, is not sent back there.  Only a flow that writes prefixes can
+ * read them. */
+static bool
+is_refused(const struct policy_flow *flow, const struct names *names)
+{
+    size_t separator = strlen(flow->separator);
+    const char *at = names->stem;
+
+    if (flow->rename != POLICY_PREFIX)
+        return false;
+    for (;;) {
+        const char *end = strstr(at, flow->separator);
+        size_t len = end == NULL ? 0 : (size_t)(end - at);
+
+        if (end == NULL)
+            return false;
+        if (len == strlen(flow->to_name) &&
+            strncmp(at, flow->to_name, len) == 0)
+            return true;
+        at = end + separator;
+    }
+}
+
+/* What of `names` the flow forwards by one of its patterns. */
+static bool
+passes(const struct policy_flow *flow, const char *pattern,
+    const struct names *names, struct names *through)
+{
+    struct names wanted = names_of(pattern);
+
+    if (!both(&wanted, names, through) || is_refused(flow, through))
+        return false;
+    if (through->exact)
+        return match_topic(flow->topics, through->stem) != MATCH_EXCLUDED &&
+               match_topic(flow->topics, through->stem) != MATCH_NO;
+    return true;
+}
+
+/* ---- flows ---------------------------------------------------------------- */
+
+/* Excluding the other one's pattern, word for word, is a proof. */
+static bool
+meet(const struct policy_flow *a, const char *pattern_a,
+    const struct policy_flow *b, const char *pattern_b)
+{
+    struct names out_a = names_of(pattern_a);
+    struct names out_b = names_of(pattern_b);
+    struct names in;
+    bool same_names =
+        a->rename == b->rename &&
+        (a->rename == POLICY_IDENTITY ||
+            (a->from == b->from && strcmp(a->separator, b->separator) == 0));
+
+    if (out_a.exact && match_topic(a->topics, out_a.stem) == MATCH_EXCLUDED)
+        return false;
+    if (out_b.exact && match_topic(b->topics, out_b.stem) == MATCH_EXCLUDED)
+        return false;
+    if (same_names && (is_listed(&a->exclude, pattern_b) ||
+                          is_listed(&b->exclude, pattern_a)))
+        return false;
+    if (same_names && out_a.exact)
+        return match_topic(b->topics, out_a.stem) == MATCH_YES;
+    if (same_names && out_b.exact)
+        return match_topic(a->topics, out_b.stem) == MATCH_YES;
+    rename_all(a, &out_a);
+    rename_all(b, &out_b);
+    return both(&out_a, &out_b, &in);
+}
+
+bool
+topics_meet(const struct policy_flow *a, const struct policy_flow *b)
+{
+    for (size_t i = 0; i < a->include.n; i++)
+        for (size_t k = 0; k < b->include.n; k++)
+            if (meet(a, a->include.items[i], b, b->include.items[k]))
+                return true;
+    return false;
+}
+
+struct walk {
+    const struct policy_flow *const *flows;
+    size_t n;
+    int steps; /* left; without any, nothing is shown */
+};
+
+static bool
+circle_from(struct walk *walk, size_t at, const char *came_by,
+    const struct names *names)
+{
+    const struct policy_flow *flow = walk->flows[at % walk->n];
+    struct names through;
+
+    for (size_t i = 0; i < flow->include.n; i++) {
+        const char *pattern = flow->include.items[i];
+
+        if (walk->steps-- <= 0)
+            return true;
+        if (came_by != NULL && is_listed(&flow->exclude, came_by))
+            return false;
+        if (!passes(flow, pattern, names, &through))
+            continue;
+        if (at == walk->n)
+            return true;
+        rename_all(flow, &through);
+        if (circle_from(walk, at + 1,
+                flow->rename == POLICY_IDENTITY ? pattern : NULL, &through))
+            return true;
+    }
+    return false;
+}
+
+bool
+topics_circle(const struct policy_flow *const *flows, size_t n)
+{
+    const struct names all = { .stem = "", .exact = false };
+    struct walk walk = { flows, n, 20000 };
+
+    return circle_from(&walk, 0, NULL, &all);
+}
