@@ -183,7 +183,7 @@ static void
 notes(FILE *out, const struct view_flow *flow, note_fn *note)
 {
     const struct flow_report *report = flow->report;
-    char what[48];
+    char what[48], reason[80];
 
     if (!flow->ready)
         note(out, "not ready", flow->why);
@@ -200,9 +200,9 @@ notes(FILE *out, const struct view_flow *flow, note_fn *note)
     note_parts(out, report, note);
     note_waiting(out, report, note);
     if (report->n_skips > 0) {
-        (void)snprintf(what, sizeof what, "%zu topics skipped",
-            report->n_skips);
-        note(out, what, "kedge status --json says why, for each");
+        (void)snprintf(reason, sizeof reason,
+            "%zu; kedge status --json says why, for each", report->n_skips);
+        note(out, "skipped topics", reason);
     }
 }
 

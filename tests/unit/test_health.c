@@ -1,0 +1,262 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "health.h"
+#include "reportfix.h"
+
+#include <string.h>
+
+/* What a row changes in a report in which everything is well. */
+typedef void change_fn(struct flow_report *report);
+
+static void
+nothing(struct flow_report *report)
+{
+    (void)report;
+}
+
+static void
+paused(struct flow_report *report)
+{
+    report->state = FLOW_PAUSED;
+}
+
+static void
+connecting(struct flow_report *report)
+{
+    report->state = FLOW_CONNECTING;
+    (void)snprintf(report->reason, sizeof report->reason,
+        "no broker of cloud answers");
+}
+
+static void
+held(struct flow_report *report)
+{
+    report->state = FLOW_HELD;
+}
+
+static void
+draining(struct flow_report *report)
+{
+    report->state = FLOW_DRAINING;
+}
+
+static void
+no_parts(struct flow_report *report)
+{
+    report->n_parts = 0;
+}
+
+static void
+held_lane(struct flow_report *report)
+{
+    report->lanes[1].state = LANE_HELD;
+    (void)snprintf(report->lanes[1].reason, sizeof report->lanes[1].reason,
+        "the record at 7 cannot be read");
+}
+
+static void
+held_part(struct flow_report *report)
+{
+    report->parts[1].state = PART_HELD;
+    (void)snprintf(report->parts[1].reason, sizeof report->parts[1].reason,
+        "too large");
+}
+
+static void
+held_part_elsewhere(struct flow_report *report)
+{
+    report->parts[2].state = PART_HELD;
+}
+
+static const struct {
+    const char *label;
+    change_fn *change;
+    const char *want; /* the reason; NULL: ready */
+} cases[] = {
+    { "running", nothing, NULL },
+    { "paused by an operator", paused, NULL },
+    { "not connected", connecting,
+        "it is connecting: no broker of cloud answers" },
+    { "held", held, "it is held" },
+    { "draining", draining, "it is draining" },
+    { "no partition", no_parts, "no partition of any topic is selected" },
+    { "a lane is held", held_lane,
+        "lane 1 is held: the record at 7 cannot be read" },
+    { "a partition is held", held_part, "orders 1 is held: too large" },
+    { "one is held that another agent has", held_part_elsewhere, NULL },
+};
+
+static void
+test_ready(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct health *health = health_new(0);
+        struct flow_report *report = reportfix_new();
+        char why[200];
+        bool ready;
+
+        print_message("%s\n", cases[i].label);
+        cases[i].change(report);
+        health_note(health, report, 0, 0, 1000);
+        ready = health_ready(health, report, 1000, why, sizeof why);
+        assert_int_equal(ready, cases[i].want == NULL);
+        assert_string_equal(why, cases[i].want == NULL ? "" : cases[i].want);
+        report_free(report);
+        health_free(health);
+    }
+}
+
+/* Time goes on by `step_ms` for each report; in every one partition 0 has
+ * records to send. */
+static const struct {
+    const char *label;
+    int64_t step_ms;
+    int64_t acked[5]; /* of partition 0, whose source ends at 8 */
+    bool elsewhere;   /* its lane is another agent's */
+    bool want;        /* ready after the last one */
+} stuck[] = {
+    { "nothing is acknowledged for 28 s", 7000, { 6, 6, 6, 6, 6 }, false,
+        true },
+    { "nothing is acknowledged for 32 s", 8000, { 6, 6, 6, 6, 6 }, false,
+        false },
+    { "slowly, but it moves", 25000, { 3, 4, 5, 6, 7 }, false, true },
+    { "it moved once in between", 8000, { 5, 5, 6, 6, 6 }, false, true },
+    { "nothing is left to send", 60000, { 8, 8, 8, 8, 8 }, false, true },
+    { "another agent is to send it", 60000, { 6, 6, 6, 6, 6 }, true, true },
+};
+
+static void
+test_stuck(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof stuck / sizeof stuck[0]; i++) {
+        struct health *health = health_new(0);
+        int64_t now_ms = 0;
+        bool ready = false;
+        char why[200] = "";
+
+        print_message("%s\n", stuck[i].label);
+        for (size_t n = 0; n < 5; n++) {
+            struct flow_report *report = reportfix_new();
+
+            now_ms = (int64_t)n * stuck[i].step_ms;
+            report->parts[0].acked_next = stuck[i].acked[n];
+            report->parts[0].in_flight_records = stuck[i].acked[n] < 8;
+            if (stuck[i].elsewhere)
+                report->lanes[0].state = LANE_ELSEWHERE;
+            health_note(health, report, 0, 0, now_ms);
+            ready = health_ready(health, report, now_ms, why, sizeof why);
+            report_free(report);
+        }
+        assert_int_equal(ready, stuck[i].want);
+        if (!ready)
+            assert_string_equal(why,
+                "orders 0 has 2 to send and none was acknowledged for 32 s");
+        health_free(health);
+    }
+}
+
+/* New partitions come in between, and the order changes: what was known of
+ * each one stays with it. */
+static void
+test_order_of_partitions(void **state)
+{
+    struct health *health = health_new(0);
+    struct flow_report *report = reportfix_new();
+    struct report_part first;
+    char why[200];
+
+    (void)state;
+    health_note(health, report, 0, 0, 0);
+    first = report->parts[0];
+    report->parts[0] = report->parts[2];
+    report->parts[2] = first;
+    health_note(health, report, 0, 0, 20000);
+    assert_true(health_ready(health, report, 29999, why, sizeof why));
+    assert_false(health_ready(health, report, 30000, why, sizeof why));
+    report->parts[2].acked_next++;
+    health_note(health, report, 0, 0, 30000);
+    assert_true(health_ready(health, report, 30000, why, sizeof why));
+    report_free(report);
+    health_free(health);
+}
+
+static void
+test_live(void **state)
+{
+    struct health *health = health_new(500);
+    struct flow_report *report = reportfix_new();
+
+    (void)state;
+    assert_true(health_live(health, 10499)); /* it has only begun */
+    assert_false(health_live(health, 10500));
+    report->mono_ms = 20000;
+    health_note(health, report, 0, 0, 21000);
+    assert_true(health_live(health, 29999));
+    assert_false(health_live(health, 30000));
+    report_free(report);
+    health_free(health);
+    health_free(NULL);
+}
+
+static void
+test_starting(void **state)
+{
+    struct health *health = health_new(0);
+    struct flow_report *report = reportfix_new();
+    char why[200];
+
+    (void)state;
+    assert_true(health_starting(health, NULL, 59999));
+    assert_false(health_starting(health, NULL, 60000)); /* long enough */
+    assert_false(health_ready(health, NULL, 0, why, sizeof why));
+    assert_string_equal(why, "it has not said anything yet");
+    assert_false(health_starting(health, report, 0)); /* it runs */
+    report->state = FLOW_CONNECTING;
+    assert_true(health_starting(health, report, 0));
+    report->state = FLOW_HELD;
+    assert_false(health_starting(health, report, 0));
+    report_free(report);
+    health_free(health);
+}
+
+static void
+test_rate(void **state)
+{
+    struct health *health = health_new(0);
+    struct flow_report *report = reportfix_new();
+
+    (void)state;
+    assert_int_equal(health_records_per_s(health), 0);
+    health_note(health, report, 1000, 50000, 1000);
+    assert_int_equal(health_bytes_per_s(health), 0); /* one says nothing */
+    health_note(health, report, 1100, 60000, 2000);
+    assert_int_equal(health_records_per_s(health), 100);
+    assert_int_equal(health_bytes_per_s(health), 10000);
+    for (int64_t i = 3; i <= 40; i++) /* ten samples are nine seconds */
+        health_note(health, report, 1100, 60000 + i, i * 1000);
+    assert_int_equal(health_records_per_s(health), 0);
+    assert_int_equal(health_bytes_per_s(health), 1);
+    report_free(report);
+    health_free(health);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ready),
+        cmocka_unit_test(test_stuck),
+        cmocka_unit_test(test_order_of_partitions),
+        cmocka_unit_test(test_live),
+        cmocka_unit_test(test_starting),
+        cmocka_unit_test(test_rate),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
