@@ -203,6 +203,14 @@ refuses "numbers: a header that is not explained" "of comment" \
     python3 "$lint/numbers.py" .
 fresh && seq -f '#include "h%g.h"' 10 >>agent/base/twice.c
 refuses "numbers: too many headers" "limit 10" python3 "$lint/numbers.py" .
+fresh && sed -i '/"one"/d; s/^{/&\n    static const char *const names[] = {\n    };\n/' \
+    agent/base/twice.c && yes '        "row",' | head -n 99 |
+    sed -i '/names\[\] = {$/r /dev/stdin' agent/base/twice.c
+yes 'int more;' | head -n 99 >>tests/unit/test_twice.c
+accepts "numbers: a table of rows does not count" python3 "$lint/numbers.py" .
+fresh && yes '    number++;' | head -n 60 |
+    sed -i '/^{/r /dev/stdin' agent/base/twice.c
+refuses "numbers: a long function" "twice_of has" python3 "$lint/numbers.py" .
 fresh && : >tests/unit/test_twice.c
 refuses "numbers: code without a test" "of C tests" \
     python3 "$lint/numbers.py" .
