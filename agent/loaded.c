@@ -3,6 +3,7 @@
 #include "diag.h"
 #include "digest.h"
 #include "file.h"
+#include "files.h"
 #include "policy.h"
 #include "reach.h"
 #include "redact.h"
@@ -38,12 +39,14 @@ load_reaches(struct loaded *loaded, int64_t now_wall_ms, struct err *err)
     return true;
 }
 
-/* Why a policy is refused, in a line; the findings say it all. */
+/* Why a policy is refused, in a line; the findings say it all.  Files that are
+ * missing and nothing else: somebody forgot to put them there. */
 static bool
 refused(const struct findings *found, const char *path, struct err *err)
 {
-    size_t n = 0;
     const struct finding *first = NULL;
+    bool missing = findings_dropped(found) == 0;
+    size_t n = 0;
 
     for (size_t i = 0; i < findings_count(found); i++) {
         const struct finding *finding = findings_at(found, i);
@@ -52,14 +55,17 @@ refused(const struct findings *found, const char *path, struct err *err)
             continue;
         if (n++ == 0)
             first = finding;
+        if (strcmp(finding->code, "KP090") != 0)
+            missing = false;
     }
     if (first == NULL)
         return err_set(err, ERR_MEMORY, "%s", path);
-    return err_set(err, ERR_POLICY,
-        "%s is refused: %zu finding%s, %s first: %s", path, n,
+    return err_set(err, missing ? ERR_MISSING : ERR_POLICY,
+        "%s is refused: %zu finding%s, first %s: %s", path, n,
         n == 1 ? "" : "s", first->code, first->text);
 }
 
+/* What `kedge check` does, in the same order. */
 static bool
 judge(struct loaded *loaded, char *text, size_t len,
     const struct loaded_options *options, struct err *err)
@@ -70,7 +76,9 @@ judge(struct loaded *loaded, char *text, size_t len,
     if (found == NULL)
         return err_set(err, ERR_MEMORY, "%s", options->path);
     loaded->policy = policy_parse(text, len, options->now_wall_ms, found);
-    if (loaded->policy == NULL)
+    if (loaded->policy != NULL)
+        files_check(loaded->policy, found);
+    if (findings_refuse(found))
         ok = refused(found, options->path, err);
     if (findings_count(found) > 0 && options->found != NULL) {
         redact_source(text, len);
