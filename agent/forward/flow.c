@@ -235,8 +235,8 @@ end(struct flow *flow, int64_t now_ms)
     flow_enter(flow, FLOW_STOPPED, "drained");
     flowreport_publish(flow, now_ms);
     flowmove_free(flow);
+    flow->o.sink.ops->free(flow->o.sink.self); /* it may hold the source's */
     flow->o.source.ops->free(flow->o.source.self);
-    flow->o.sink.ops->free(flow->o.sink.self);
     flow->o.store.ops->free(flow->o.store.self);
     flow->o.group.ops->free(flow->o.group.self);
     flow->o.catalog.ops->free(flow->o.catalog.self);

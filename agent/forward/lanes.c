@@ -423,6 +423,16 @@ lanes_leave(struct lanes *lanes)
     lanes->retry_ms = 0;
 }
 
+void
+lanes_refuse(struct lanes *lanes, const char *why, int64_t now_ms)
+{
+    (void)snprintf(lanes->refused, sizeof lanes->refused, "%s", why);
+    LOG(lanes->o.log, LEVEL_ERROR, "flow.refused",
+        kv_str("flow", lanes->o.flow), kv_str("why", why));
+    lanes_leave(lanes);
+    lanes->retry_ms = now_ms + HELD_RETRY_MS;
+}
+
 bool
 lanes_idle(const struct lanes *lanes, bool *clean)
 {

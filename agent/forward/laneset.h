@@ -71,6 +71,10 @@ void lanes_fall(struct lanes *lanes, struct lane *lane, const char *why,
 void lanes_hold(struct lanes *lanes, struct lane *lane, const char *why,
     int64_t now_ms);
 
+/* This agent does not belong to the flow: it leaves the group, so that those
+ * who do can go on, and looks at the headers again after a while. */
+void lanes_refuse(struct lanes *lanes, const char *why, int64_t now_ms);
+
 /* lanetake.c: the steps from assigned to owned. */
 void lanetake_begin(struct lanes *lanes, struct lane *lane);
 void lanetake_proved(struct lanes *lanes, struct lane *lane, int64_t hint);

@@ -207,7 +207,7 @@ was_read(struct lanes *lanes, struct lane *lane,
     if (ledger_header_fits(&lane->header, &ours, &err))
         snapshot(lanes, lane, wall_ms, now_ms);
     else
-        lanes_hold(lanes, lane, err.text, now_ms);
+        lanes_refuse(lanes, err.text, now_ms);
 }
 
 /* Which answer each phase waits for; another is of an order that was given up

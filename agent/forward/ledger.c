@@ -67,7 +67,7 @@ static const struct field mark_fields[] = {
     { "entries", FORM_INT64, AT(ledger_mark, entries), 0 },
 };
 
-#define ROWS(fields) fields, sizeof fields / sizeof fields[0]
+#define ROWS(fields) (fields), sizeof(fields) / sizeof((fields)[0])
 
 /* By enum ledger_kind.  All members of the union begin where it begins. */
 static const struct kind {
@@ -289,7 +289,8 @@ read_position(struct ledger_entry *entry, const struct json *json,
             return err_set(err, ERR_KAFKA, "'next' is not an offset");
         return true;
     }
-    while (i < N_STARTS && (start == NULL || strcmp(start, start_names[i])))
+    while (
+        i < N_STARTS && (start == NULL || strcmp(start, start_names[i]) != 0))
         i++;
     if (i == N_STARTS)
         return err_set(err, ERR_KAFKA, "'start' is not a known word");

@@ -9,7 +9,8 @@ ledger_batch_new(size_t room, struct err *err)
 {
     struct ledger_batch *batch = calloc(1, sizeof *batch);
 
-    if (batch != NULL && room > 0)
+    if (batch != NULL && room > 0 &&
+        room <= SIZE_MAX / 2 / sizeof batch->records[0])
         batch->records = calloc(room, sizeof batch->records[0]);
     if (batch == NULL || (room > 0 && batch->records == NULL)) {
         ledger_batch_free(batch);
@@ -35,7 +36,7 @@ grow(struct ledger_batch *batch)
     size_t room = batch->room == 0 ? 4 : batch->room * 2;
     struct ledger_record *records;
 
-    if (batch->room > SIZE_MAX / 2)
+    if (room > SIZE_MAX / 2 / sizeof *records)
         return false;
     records = reallocarray(batch->records, room, sizeof batch->records[0]);
     if (records == NULL)

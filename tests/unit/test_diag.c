@@ -128,85 +128,84 @@ test_too_many(void **state)
     findings_free(found);
 }
 
+static const struct {
+    const char *label, *source;
+    struct span at;
+    const char *want;
+} prints[] = {
+    { "a word is underlined", "a: 1\n  acks: 1\n", { 2, 9, 1 },
+        "p.yaml:2:9: refused: bad [K1]\n"
+        "    2 |   acks: 1\n"
+        "      |         ^\n" },
+    { "a range is underlined", "acks: one", { 1, 7, 3 },
+        "p.yaml:1:7: refused: bad [K1]\n"
+        "    1 | acks: one\n"
+        "      |       ^^^\n" },
+    { "a whole line, but not what it is indented by", "  acks: 1\n",
+        { 1, 3, 0 },
+        "p.yaml:1:3: refused: bad [K1]\n"
+        "    1 |   acks: 1\n"
+        "      |   ^^^^^^^\n" },
+    { "a tab goes to the next stop", "a\tb\n", { 1, 3, 1 },
+        "p.yaml:1:3: refused: bad [K1]\n"
+        "    1 | a       b\n"
+        "      |         ^\n" },
+    { "the tab itself", "a\tb\n", { 1, 2, 1 },
+        "p.yaml:1:2: refused: bad [K1]\n"
+        "    1 | a       b\n"
+        "      |  ^^^^^^^\n" },
+    { "a letter of two bytes takes one column", "\xC3\xBC: x\n", { 1, 5, 1 },
+        "p.yaml:1:5: refused: bad [K1]\n"
+        "    1 | \xC3\xBC: x\n"
+        "      |    ^\n" },
+    { "a wide letter takes two", "\xE4\xB8\xAD: x\n", { 1, 1, 3 },
+        "p.yaml:1:1: refused: bad [K1]\n"
+        "    1 | \xE4\xB8\xAD: x\n"
+        "      | ^^\n" },
+    { "what is no text is a question mark", "a\x1B\xFF: x\n", { 1, 2, 2 },
+        "p.yaml:1:2: refused: bad [K1]\n"
+        "    1 | a??: x\n"
+        "      |  ^^\n" },
+    { "a line of Windows", "acks: 1\r\nb\r\n", { 1, 7, 9 },
+        "p.yaml:1:7: refused: bad [K1]\n"
+        "    1 | acks: 1\n"
+        "      |       ^\n" },
+    { "behind the end of the line", "ab\n", { 1, 3, 1 },
+        "p.yaml:1:3: refused: bad [K1]\n"
+        "    1 | ab\n"
+        "      |   ^\n" },
+    { "far behind the end of the line", "ab\n", { 1, 50, 4 },
+        "p.yaml:1:50: refused: bad [K1]\n"
+        "    1 | ab\n"
+        "      |   ^\n" },
+    { "an empty line", "\n\n", { 2, 1, 0 },
+        "p.yaml:2:1: refused: bad [K1]\n"
+        "    2 | \n"
+        "      | ^\n" },
+    { "a line that is not there", "ab\n", { 9, 1, 1 },
+        "p.yaml:9:1: refused: bad [K1]\n" },
+    { "no source at all", NULL, { 2, 9, 1 },
+        "p.yaml:2:9: refused: bad [K1]\n" },
+    { "no column", "ab\n", { 1, 0, 0 },
+        "p.yaml:1:1: refused: bad [K1]\n"
+        "    1 | ab\n"
+        "      | ^^\n" },
+    { "no place at all", "ab\n", { 0, 0, 0 }, "p.yaml: refused: bad [K1]\n" },
+};
+
 static void
 test_print(void **state)
 {
-    static const struct {
-        const char *label, *source;
-        struct span at;
-        const char *want;
-    } cases[] = {
-        { "a word is underlined", "a: 1\n  acks: 1\n", { 2, 9, 1 },
-            "p.yaml:2:9: refused: bad [K1]\n"
-            "    2 |   acks: 1\n"
-            "      |         ^\n" },
-        { "a range is underlined", "acks: one", { 1, 7, 3 },
-            "p.yaml:1:7: refused: bad [K1]\n"
-            "    1 | acks: one\n"
-            "      |       ^^^\n" },
-        { "a whole line, but not what it is indented by", "  acks: 1\n",
-            { 1, 3, 0 },
-            "p.yaml:1:3: refused: bad [K1]\n"
-            "    1 |   acks: 1\n"
-            "      |   ^^^^^^^\n" },
-        { "a tab goes to the next stop", "a\tb\n", { 1, 3, 1 },
-            "p.yaml:1:3: refused: bad [K1]\n"
-            "    1 | a       b\n"
-            "      |         ^\n" },
-        { "the tab itself", "a\tb\n", { 1, 2, 1 },
-            "p.yaml:1:2: refused: bad [K1]\n"
-            "    1 | a       b\n"
-            "      |  ^^^^^^^\n" },
-        { "a letter of two bytes takes one column", "\xC3\xBC: x\n",
-            { 1, 5, 1 },
-            "p.yaml:1:5: refused: bad [K1]\n"
-            "    1 | \xC3\xBC: x\n"
-            "      |    ^\n" },
-        { "a wide letter takes two", "\xE4\xB8\xAD: x\n", { 1, 1, 3 },
-            "p.yaml:1:1: refused: bad [K1]\n"
-            "    1 | \xE4\xB8\xAD: x\n"
-            "      | ^^\n" },
-        { "what is no text is a question mark", "a\x1B\xFF: x\n", { 1, 2, 2 },
-            "p.yaml:1:2: refused: bad [K1]\n"
-            "    1 | a??: x\n"
-            "      |  ^^\n" },
-        { "a line of Windows", "acks: 1\r\nb\r\n", { 1, 7, 9 },
-            "p.yaml:1:7: refused: bad [K1]\n"
-            "    1 | acks: 1\n"
-            "      |       ^\n" },
-        { "behind the end of the line", "ab\n", { 1, 3, 1 },
-            "p.yaml:1:3: refused: bad [K1]\n"
-            "    1 | ab\n"
-            "      |   ^\n" },
-        { "far behind the end of the line", "ab\n", { 1, 50, 4 },
-            "p.yaml:1:50: refused: bad [K1]\n"
-            "    1 | ab\n"
-            "      |   ^\n" },
-        { "an empty line", "\n\n", { 2, 1, 0 },
-            "p.yaml:2:1: refused: bad [K1]\n"
-            "    2 | \n"
-            "      | ^\n" },
-        { "a line that is not there", "ab\n", { 9, 1, 1 },
-            "p.yaml:9:1: refused: bad [K1]\n" },
-        { "no source at all", NULL, { 2, 9, 1 },
-            "p.yaml:2:9: refused: bad [K1]\n" },
-        { "no column", "ab\n", { 1, 0, 0 },
-            "p.yaml:1:1: refused: bad [K1]\n"
-            "    1 | ab\n"
-            "      | ^^\n" },
-        { "no place at all", "ab\n", { 0, 0, 0 },
-            "p.yaml: refused: bad [K1]\n" },
-    };
     (void)state;
 
-    for (size_t i = 0; i < N(cases); i++) {
+    for (size_t i = 0; i < N(prints); i++) {
         struct findings *found = findings_new();
         char *page;
 
-        print_message("%s\n", cases[i].label);
-        findings_add(found, "K1", SEVERITY_REFUSE, cases[i].at, "bad");
-        page = print(found, cases[i].source);
-        assert_string_equal(page, cases[i].want);
+        print_message("%s\n", prints[i].label);
+        findings_add(found, "K1", SEVERITY_REFUSE, prints[i].at, "bad");
+        page = print(found, prints[i].source);
+        assert_string_equal(page, prints[i].want);
         free(page);
         findings_free(found);
     }

@@ -293,7 +293,7 @@ test_replace_on_a_full_disk(void **state)
     bool replaced;
 
     assert_true(file_replace(place->dir, "a", "old", 3, &err));
-    signal(SIGXFSZ, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     small = old;
     small.rlim_cur = 2;

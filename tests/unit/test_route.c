@@ -14,98 +14,95 @@ static const struct route prefix = { RENAME_PREFIX, ".", "plant", "cloud" };
 static const struct route dashes = { RENAME_PREFIX, "--", "plant", "cloud" };
 static const struct route identity = { RENAME_IDENTITY, ".", "plant", "cloud" };
 
+static const struct {
+    const char *label;
+    const struct route *route;
+    const char *topic;
+    const char *want; /* NULL: refused */
+    const char *why;
+} topics[] = {
+    { "a plain topic gets the prefix", &prefix, "orders", "plant.orders", "" },
+    { "another separator", &dashes, "orders", "plant--orders", "" },
+    { "the same name", &identity, "orders", "orders", "" },
+    { "a prefix twice is a way through another cluster", &prefix,
+        "other.orders", "plant.other.orders", "" },
+    { "its own source's name is no cycle", &prefix, "plant.orders",
+        "plant.plant.orders", "" },
+
+    { "Kafka's own", &prefix, "__consumer_offsets", NULL,
+        "internal topic of Kafka" },
+    { "Kafka's own under the same name", &identity, "__x", NULL,
+        "internal topic of Kafka" },
+    { "one underscore is nothing special", &prefix, "_schemas",
+        "plant._schemas", "" },
+    { "hidden", &prefix, ".hidden", NULL, "internal topic of Kafka" },
+    { "MirrorMaker 2's offset syncs", &prefix,
+        "mm2-offset-syncs.cloud.internal", NULL, "MirrorMaker 2" },
+    { "its worker topics", &identity, "mm2-configs.a.internal", NULL,
+        "MirrorMaker 2" },
+    { "its checkpoints", &identity, "a.checkpoints.internal", NULL,
+        "MirrorMaker 2" },
+    { "checkpoints with another separator", &dashes, "a--checkpoints--internal",
+        NULL, "MirrorMaker 2" },
+    { "checkpoints with a separator that is not ours", &dashes,
+        "a.checkpoints.internal", "plant--a.checkpoints.internal", "" },
+    { "mm2 in front alone", &prefix, "mm2-notes", "plant.mm2-notes", "" },
+    { "internal behind alone", &prefix, "billing.internal",
+        "plant.billing.internal", "" },
+    { "heartbeats go", &prefix, "heartbeats", "plant.heartbeats", "" },
+    { "Kafka Connect's go", &prefix, "connect-offsets", "plant.connect-offsets",
+        "" },
+    { "kedge's ledger", &prefix, "kedge.a.b.ledger", NULL,
+        "internal topic of kedge" },
+    { "kedge's audit", &identity, "kedge.a.b.audit", NULL,
+        "internal topic of kedge" },
+    { "kedge's canary", &identity, "kedge.a.b.canary", NULL,
+        "internal topic of kedge" },
+    { "kedge's status", &identity, "kedge.a.status", NULL,
+        "internal topic of kedge" },
+    { "a topic about kedge", &identity, "kedge.notes", "kedge.notes", "" },
+    { "somebody else's ledger", &identity, "bank.ledger", "bank.ledger", "" },
+
+    { "came from the target", &prefix, "cloud.orders", NULL, "cycle" },
+    { "came from the target long ago", &prefix, "app.cloud.orders", NULL,
+        "cycle" },
+    { "the target's name at the end is a topic", &prefix, "x.cloud",
+        "plant.x.cloud", "" },
+    { "the target's name alone is a topic", &prefix, "cloud", "plant.cloud",
+        "" },
+    { "the target's name in a longer word", &prefix, "cloudy.orders",
+        "plant.cloudy.orders", "" },
+    { "the start of the target's name", &prefix, "clou.orders",
+        "plant.clou.orders", "" },
+    { "a separator at the end does not count", &prefix, "cloud.",
+        "plant.cloud.", "" },
+    { "two of them do not count either", &prefix, "cloud..", "plant.cloud..",
+        "" },
+    { "two in the middle do", &prefix, "a..cloud.x", NULL, "cycle" },
+    { "a cycle by another separator", &dashes, "a--cloud--x", NULL, "cycle" },
+    { "the same name knows no cycles", &identity, "cloud.orders",
+        "cloud.orders", "" },
+    { "nothing", &prefix, "", NULL, "empty" },
+};
+
 static void
 test_topic(void **state)
 {
-    static const struct {
-        const char *label;
-        const struct route *route;
-        const char *topic;
-        const char *want; /* NULL: refused */
-        const char *why;
-    } cases[] = {
-        { "a plain topic gets the prefix", &prefix, "orders", "plant.orders",
-            NULL },
-        { "another separator", &dashes, "orders", "plant--orders", NULL },
-        { "the same name", &identity, "orders", "orders", NULL },
-        { "a prefix twice is a way through another cluster", &prefix,
-            "other.orders", "plant.other.orders", NULL },
-        { "its own source's name is no cycle", &prefix, "plant.orders",
-            "plant.plant.orders", NULL },
-
-        { "Kafka's own", &prefix, "__consumer_offsets", NULL,
-            "internal topic of Kafka" },
-        { "Kafka's own under the same name", &identity, "__x", NULL,
-            "internal topic of Kafka" },
-        { "one underscore is nothing special", &prefix, "_schemas",
-            "plant._schemas", NULL },
-        { "hidden", &prefix, ".hidden", NULL, "internal topic of Kafka" },
-        { "MirrorMaker 2's offset syncs", &prefix,
-            "mm2-offset-syncs.cloud.internal", NULL, "MirrorMaker 2" },
-        { "its worker topics", &identity, "mm2-configs.a.internal", NULL,
-            "MirrorMaker 2" },
-        { "its checkpoints", &identity, "a.checkpoints.internal", NULL,
-            "MirrorMaker 2" },
-        { "checkpoints with another separator", &dashes,
-            "a--checkpoints--internal", NULL, "MirrorMaker 2" },
-        { "checkpoints with a separator that is not ours", &dashes,
-            "a.checkpoints.internal", "plant--a.checkpoints.internal", NULL },
-        { "mm2 in front alone", &prefix, "mm2-notes", "plant.mm2-notes", NULL },
-        { "internal behind alone", &prefix, "billing.internal",
-            "plant.billing.internal", NULL },
-        { "heartbeats go", &prefix, "heartbeats", "plant.heartbeats", NULL },
-        { "Kafka Connect's go", &prefix, "connect-offsets",
-            "plant.connect-offsets", NULL },
-        { "kedge's ledger", &prefix, "kedge.a.b.ledger", NULL,
-            "internal topic of kedge" },
-        { "kedge's audit", &identity, "kedge.a.b.audit", NULL,
-            "internal topic of kedge" },
-        { "kedge's canary", &identity, "kedge.a.b.canary", NULL,
-            "internal topic of kedge" },
-        { "kedge's status", &identity, "kedge.a.status", NULL,
-            "internal topic of kedge" },
-        { "a topic about kedge", &identity, "kedge.notes", "kedge.notes",
-            NULL },
-        { "somebody else's ledger", &identity, "bank.ledger", "bank.ledger",
-            NULL },
-
-        { "came from the target", &prefix, "cloud.orders", NULL, "cycle" },
-        { "came from the target long ago", &prefix, "app.cloud.orders", NULL,
-            "cycle" },
-        { "the target's name at the end is a topic", &prefix, "x.cloud",
-            "plant.x.cloud", NULL },
-        { "the target's name alone is a topic", &prefix, "cloud", "plant.cloud",
-            NULL },
-        { "the target's name in a longer word", &prefix, "cloudy.orders",
-            "plant.cloudy.orders", NULL },
-        { "the start of the target's name", &prefix, "clou.orders",
-            "plant.clou.orders", NULL },
-        { "a separator at the end does not count", &prefix, "cloud.",
-            "plant.cloud.", NULL },
-        { "two of them do not count either", &prefix, "cloud..",
-            "plant.cloud..", NULL },
-        { "two in the middle do", &prefix, "a..cloud.x", NULL, "cycle" },
-        { "a cycle by another separator", &dashes, "a--cloud--x", NULL,
-            "cycle" },
-        { "the same name knows no cycles", &identity, "cloud.orders",
-            "cloud.orders", NULL },
-        { "nothing", &prefix, "", NULL, "empty" },
-    };
     (void)state;
 
-    for (size_t i = 0; i < N(cases); i++) {
+    for (size_t i = 0; i < N(topics); i++) {
         char target[LEDGER_NAME_MAX] = "";
         struct err err = { 0 };
         bool ok;
 
-        print_message("%s\n", cases[i].label);
-        ok = route_topic(cases[i].route, cases[i].topic, target, &err);
-        assert_int_equal(ok, cases[i].want != NULL);
+        print_message("%s\n", topics[i].label);
+        ok = route_topic(topics[i].route, topics[i].topic, target, &err);
+        assert_int_equal(ok, topics[i].want != NULL);
         if (ok) {
-            assert_string_equal(target, cases[i].want);
+            assert_string_equal(target, topics[i].want);
         } else {
             assert_int_equal(err.kind, ERR_POLICY);
-            assert_non_null(strstr(err.text, cases[i].why));
+            assert_non_null(strstr(err.text, topics[i].why));
         }
     }
 }
