@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,8 +186,10 @@ expect_name(SSL *ssl, const char *name)
     ERR_clear_error();
     X509_VERIFY_PARAM_set_hostflags(param,
         X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    /* SSL_set_tlsext_host_name() with a cast that Clang takes */
     return SSL_set1_host(ssl, name) == 1 &&
-           SSL_set_tlsext_host_name(ssl, name) == 1;
+           SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME,
+               TLSEXT_NAMETYPE_host_name, (void *)(uintptr_t)name) == 1;
 }
 
 struct tlsio *
