@@ -11,9 +11,10 @@ static int64_t
 read_ms(clockid_t id)
 {
     struct timespec now;
+    int failed = clock_gettime(id, &now);
 
-    if (clock_gettime(id, &now) == -1)
-        assert(!"clock_gettime cannot fail for these clocks");
+    assert(failed == 0); /* it has nothing to fail by for these clocks */
+    (void)failed;
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 

@@ -92,7 +92,7 @@ print_columns(FILE *out, const struct line *line, size_t from, size_t to)
 
         n = measure(line, at, column, &columns, &plain);
         if (column >= from && plain && column + columns <= to)
-            fwrite(line->text + at, 1, n, out);
+            (void)fwrite(line->text + at, 1, n, out);
         for (size_t i = 0; i < columns && !plain; i++) {
             if (column + i >= from && column + i < to)
                 fputc(line->text[at] == '\t' ? ' ' : '?', out);

@@ -22,6 +22,7 @@ struct catalog_topic {
     int32_t partitions;
 };
 
+/* One block with all that the source's brokers list, internal ones too. */
 struct catalog_list {
     char source_cluster_id[LEDGER_ID_MAX];
     char target_cluster_id[LEDGER_ID_MAX];
@@ -46,13 +47,13 @@ enum catalog_event_kind {
                      * ensure() it again later */
     CATALOG_LEDGER, /* answer to ensure_ledger(): exists; `id`, `partitions` */
     CATALOG_LEDGER_WAIT, /* the same: cannot be made or used, err says why */
-    CATALOG_EMPTY,  /* answer to ask_written(): no partition was ever written */
+    CATALOG_EMPTY, /* answer to ask_written(): no partition was ever written */
     CATALOG_WRITTEN, /* the same: `high` records were; `target` names one */
 };
 
 struct catalog_event {
     enum catalog_event_kind kind;
-    bool source_side;
+    bool source_side; /* of DOWN: the source is meant, else the target */
     struct catalog_list *list;
     char source[LEDGER_NAME_MAX], target[LEDGER_NAME_MAX];
     char id[LEDGER_ID_MAX]; /* of the target topic, or the ledger */
@@ -71,7 +72,8 @@ struct catalog_partition {
 
 struct catalog_ops {
     void (*refresh)(void *self);
-    /* Copies the wants.  Creates and grows as the policy allows. */
+    /* Sees to it that each exists and is as wide: creates and grows as the
+     * policy allows.  Copies the wants. */
     void (*ensure)(void *self, const struct catalog_want *wants, size_t n);
     void (*ensure_ledger)(void *self, const char *name, int32_t lanes);
     /* Was any of these target partitions ever written (high watermark > 0)?

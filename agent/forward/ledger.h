@@ -39,16 +39,18 @@ struct ledger_header {
     char ledger_topic_id[LEDGER_ID_MAX];
     char flow[LEDGER_ALIAS_MAX];
     char from[LEDGER_ALIAS_MAX], to[LEDGER_ALIAS_MAX];
-    char rename[32];               /* "prefix:." or "identity" */
-    char delivery[32];             /* "at-least-once" */
-    uint64_t fingerprint;          /* of topics and start */
+    char rename[32];      /* "prefix:." or "identity" */
+    char delivery[32];    /* "at-least-once" */
+    uint64_t fingerprint; /* of topics and start */
     int64_t first_start_wall_ms;
     int64_t changed_start_wall_ms; /* when the fingerprint last changed */
 };
 
+/* That an agent took the lane over.  Entries carry the claim's own offset as
+ * their term. */
 struct ledger_claim {
     int32_t lane;
-    char nonce[LEDGER_ID_MAX];
+    char nonce[LEDGER_ID_MAX]; /* new for each taking over */
     char agent[LEDGER_AGENT_MAX];
     int64_t wall_ms;
 };
@@ -66,13 +68,14 @@ struct ledger_entry {
     char target_topic[LEDGER_NAME_MAX];
     char target_topic_id[LEDGER_ID_MAX];
     int32_t target_partition;
-    int64_t target_offset; /* one that is known to be acked, or -1 */
+    int64_t target_offset;  /* one that is known to be acked, or -1 */
     int64_t records, bytes; /* forwarded since the beginning */
-    int64_t term;
+    int64_t term;           /* of the claim under which it was written */
     char agent[LEDGER_AGENT_MAX];
     int64_t wall_ms;
 };
 
+/* That a snapshot of the lane follows in the same transaction. */
 struct ledger_mark {
     int32_t lane;
     int64_t entries; /* how many follow */
@@ -104,8 +107,8 @@ bool ledger_encode(struct ledger_bytes *bytes,
 /* `value` NULL is a tombstone.  Unknown members are ignored (a newer kedge
  * wrote them), an unknown kind or a newer format is refused. */
 bool ledger_decode(struct ledger_record *record, const void *key,
-    size_t key_len, const void *value, size_t value_len, struct err *err)
-    MUST_CHECK;
+    size_t key_len, const void *value, size_t value_len,
+    struct err *err) MUST_CHECK;
 
 /* False with the difference named when a lane's header belongs to somebody
  * else: another source cluster, flow, ledger topic, number of lanes, naming,

@@ -22,10 +22,10 @@
 #define REPORT_TEXT_MAX 256
 
 enum part_state {
-    PART_WAITING,  /* its lane, its entry or its target topic is not ready */
-    PART_RUNNING,  /* records move, or would */
-    PART_PAUSED,   /* an operator paused the flow */
-    PART_HELD,     /* a person has to act; `reason` says what to do */
+    PART_WAITING, /* its lane, its entry or its target topic is not ready */
+    PART_RUNNING, /* records move, or would */
+    PART_PAUSED,  /* an operator paused the flow */
+    PART_HELD,    /* a person has to act; `reason` says what to do */
     PART_N_STATES,
 };
 
@@ -60,6 +60,7 @@ struct report_part {
     int64_t source_high; /* high watermark: more than source_end while a
                           * transaction is open at the source */
     int64_t read_next, acked_next, ledger_next; /* REPORT_UNKNOWN: none yet */
+    /* Read, and not of the unbroken run of acks yet. */
     int64_t in_flight_records, in_flight_bytes;
     int64_t oldest_wall_ms; /* record time of the oldest one that was read and
                              * is not acked; REPORT_UNKNOWN: none */
@@ -72,6 +73,7 @@ struct report_lane {
     int64_t term; /* REPORT_UNKNOWN unless owned */
 };
 
+/* A source topic that is selected and not forwarded; the reason is a clause. */
 struct report_skip {
     char topic[LEDGER_NAME_MAX];
     char reason[REPORT_TEXT_MAX];
@@ -98,6 +100,7 @@ struct flow_report {
 struct flow_report *report_new(size_t n_lanes, size_t n_parts, size_t n_skips);
 void report_free(struct flow_report *report); /* NULL is fine */
 
+/* In offsets, never below 0; REPORT_UNKNOWN when a figure it needs is. */
 int64_t report_true_lag(const struct report_part *part);
 int64_t report_read_lag(const struct report_part *part);
 int64_t report_committed_lag(const struct report_part *part);
