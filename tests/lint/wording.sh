@@ -4,7 +4,8 @@ set -eu
 cd "$1"
 # Written so that this file does not find itself.
 pattern='/wor[k]/|/tmp/pre[p]|/hom[e]/[a-z]|/roo[t]/'
-files=$(git ls-files -co --exclude-standard 2>/dev/null || find . -type f)
+files=$(git ls-files -co --exclude-standard 2>/dev/null ||
+    find . -name build -prune -o -type f -print)
 [ -n "$files" ] || { echo "wording: no file in $1" >&2; exit 1; }
 if echo "$files" | tr '\n' '\0' | xargs -0 grep -InHE "$pattern" >&2; then
     exit 1
