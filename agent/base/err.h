@@ -33,8 +33,9 @@ struct err {
     char text[256]; /* one line, NUL-terminated, never a secret */
 };
 
-/* Fills err (retry false; a text too long is cut) and returns false, so a
- * failing function is one line:
+/* Fills err and returns false, so a failing function is one line (retry false;
+ * a text too long is cut, controls and what is not UTF-8 become \xNN; err's own
+ * text may be among the arguments):
  * return err_set(err, ERR_CERT, "%s: ended on %s", path, date); */
 bool err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
