@@ -76,7 +76,7 @@ public final class Kit {
     /** Properties of the cluster that a request is about. */
     static Map<String, Object> client(JsonNode cluster) {
         Map<String, Object> config = new HashMap<>();
-        cluster.fields().forEachRemaining(
+        cluster.properties().forEach(
             e -> config.put(e.getKey(), e.getValue().asText()));
         return config;
     }
@@ -89,7 +89,7 @@ public final class Kit {
     private static Map<String, String> texts(JsonNode node) {
         Map<String, String> map = new HashMap<>();
         if (node != null)
-            node.fields().forEachRemaining(
+            node.properties().forEach(
                 e -> map.put(e.getKey(), e.getValue().asText()));
         return map;
     }

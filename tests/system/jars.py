@@ -62,7 +62,7 @@ def classpath():
     classes = _cache() / f"classes-{digest.hexdigest()[:16]}"
     if not classes.is_dir():
         partial = classes.with_name(classes.name + f".{os.getpid()}")
-        subprocess.run(["javac", "-nowarn", "-Xlint:-deprecation", "-d", partial, "-cp", f"{jars}/*",
+        subprocess.run(["javac", "-nowarn", "-d", partial, "-cp", f"{jars}/*",
                         *SOURCES], check=True)
         try:
             partial.rename(classes)
