@@ -1,0 +1,331 @@
+#include "kadmin.h"
+
+#include "clock.h"
+#include "kworker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLICE_MS 200
+#define ASK_MS 1000
+
+struct kadmin {
+    rd_kafka_t *rk;
+    rd_kafka_queue_t *told; /* errors that come by themselves */
+    int64_t step_ms;
+    char heard[160];
+};
+
+struct kadmin *
+kadmin_open(const struct kadmin_options *options, struct err *err)
+{
+    const struct kconf_options conf = {
+        .client = KCONF_ADMIN,
+        .cluster = options->cluster,
+        .agent = options->agent,
+        .flow = options->flow,
+        .events = RD_KAFKA_EVENT_ERROR,
+        .log = options->log,
+        .configure = options->configure,
+    };
+    struct kadmin *admin = calloc(1, sizeof *admin);
+
+    if (admin == NULL) {
+        err_set(err, ERR_MEMORY, "admin client");
+        return NULL;
+    }
+    admin->step_ms = options->step_ms;
+    if ((admin->rk = kconf_open(&conf, err)) == NULL) {
+        free(admin);
+        return NULL;
+    }
+    admin->told = rd_kafka_queue_get_main(admin->rk);
+    return admin;
+}
+
+void
+kadmin_close(struct kadmin *admin)
+{
+    if (admin == NULL)
+        return;
+    rd_kafka_queue_destroy(admin->told);
+    kconf_close(admin->rk);
+    free(admin);
+}
+
+rd_kafka_t *
+kadmin_client(const struct kadmin *admin)
+{
+    return admin->rk;
+}
+
+static int64_t
+now_ms(void)
+{
+    return clock_mono_ms(clock_system());
+}
+
+/* Takes what the client tells by itself, without waiting. */
+static void
+hear(struct kadmin *admin)
+{
+    rd_kafka_event_t *event = NULL;
+
+    while ((event = rd_kafka_queue_poll(admin->told, 0)) != NULL) {
+        if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR)
+            (void)snprintf(admin->heard, sizeof admin->heard, "%s",
+                rd_kafka_event_error_string(event));
+        rd_kafka_event_destroy(event);
+    }
+}
+
+static bool
+unanswered(struct kadmin *admin, rd_kafka_resp_err_t code, struct err *err)
+{
+    hear(admin);
+    if (admin->heard[0] == '\0' || code > 0)
+        return kconf_err(err, code, NULL);
+    return kconf_err(err, code, admin->heard);
+}
+
+rd_kafka_event_t *
+kadmin_wait(struct kadmin *admin, const struct kjob *job,
+    rd_kafka_queue_t *queue, rd_kafka_resp_err_t *code, struct err *err)
+{
+    int64_t deadline_ms = now_ms() + admin->step_ms;
+    rd_kafka_event_t *event = NULL;
+
+    while (event == NULL && now_ms() < deadline_ms && !kworker_cancelled(job))
+        event = rd_kafka_queue_poll(queue, SLICE_MS);
+    rd_kafka_queue_destroy(queue);
+    *code = event != NULL ? rd_kafka_event_error(event)
+                          : RD_KAFKA_RESP_ERR__TIMED_OUT;
+    if (*code == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        admin->heard[0] = '\0';
+        kworker_progress(job);
+        return event;
+    }
+    unanswered(admin, *code, err);
+    if (event != NULL)
+        rd_kafka_event_destroy(event);
+    return NULL;
+}
+
+rd_kafka_AdminOptions_t *
+kadmin_request(const struct kadmin *admin, rd_kafka_admin_op_t op)
+{
+    rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(admin->rk, op);
+    char errstr[128];
+
+    (void)rd_kafka_AdminOptions_set_request_timeout(options,
+        (int)admin->step_ms, errstr, sizeof errstr);
+    return options;
+}
+
+bool
+kadmin_cluster_id(struct kadmin *admin, const struct kjob *job,
+    char id[LEDGER_ID_MAX], struct err *err)
+{
+    int64_t deadline_ms = now_ms() + admin->step_ms;
+    char *text = NULL;
+
+    while (text == NULL && now_ms() < deadline_ms && !kworker_cancelled(job)) {
+        text = rd_kafka_clusterid(admin->rk, SLICE_MS);
+        hear(admin);
+    }
+    if (text == NULL)
+        return unanswered(admin, RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, err);
+    (void)snprintf(id, LEDGER_ID_MAX, "%s", text);
+    rd_kafka_mem_free(admin->rk, text);
+    return true;
+}
+
+static const struct rd_kafka_metadata *
+ask_metadata(struct kadmin *admin, const struct kjob *job, struct err *err)
+{
+    int64_t deadline_ms = now_ms() + admin->step_ms;
+    const struct rd_kafka_metadata *metadata = NULL;
+    rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR__TIMED_OUT;
+
+    while (code != RD_KAFKA_RESP_ERR_NO_ERROR && now_ms() < deadline_ms &&
+           !kworker_cancelled(job)) {
+        code = rd_kafka_metadata(admin->rk, 1, NULL, &metadata, ASK_MS);
+        hear(admin);
+    }
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+        return metadata;
+    unanswered(admin, code, err);
+    return NULL;
+}
+
+bool
+kadmin_list(struct kadmin *admin, const struct kjob *job,
+    struct kadmin_topic **topics, size_t *n, struct err *err)
+{
+    const struct rd_kafka_metadata *metadata = ask_metadata(admin, job, err);
+    size_t room = 0;
+
+    *n = 0;
+    if (metadata == NULL)
+        return false;
+    room = (size_t)metadata->topic_cnt;
+    *topics = calloc(room > 0 ? room : 1, sizeof **topics);
+    for (size_t i = 0; *topics != NULL && i < room; i++) {
+        const struct rd_kafka_metadata_topic *topic = &metadata->topics[i];
+        struct kadmin_topic *to = &(*topics)[*n];
+
+        if (topic->partition_cnt <= 0 ||
+            strlen(topic->topic) >= sizeof to->name)
+            continue;
+        (void)snprintf(to->name, sizeof to->name, "%s", topic->topic);
+        to->partitions = topic->partition_cnt;
+        (*n)++;
+    }
+    rd_kafka_metadata_destroy(metadata);
+    return *topics != NULL || err_set(err, ERR_MEMORY, "%zu topics", room);
+}
+
+static void
+take_topic(const rd_kafka_TopicDescription_t *from, struct kadmin_topic *to)
+{
+    const rd_kafka_error_t *error = rd_kafka_TopicDescription_error(from);
+    const rd_kafka_Uuid_t *id = rd_kafka_TopicDescription_topic_id(from);
+    size_t n = 0;
+
+    to->code = rd_kafka_error_code(error);
+    to->partitions = 0;
+    to->id[0] = '\0';
+    if (to->code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
+        to->code = RD_KAFKA_RESP_ERR_NO_ERROR;
+        return;
+    }
+    if (to->code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        kconf_err(&to->err, to->code, rd_kafka_error_string(error));
+        return;
+    }
+    (void)rd_kafka_TopicDescription_partitions(from, &n);
+    to->partitions = (int32_t)n;
+    if (id != NULL && (rd_kafka_Uuid_most_significant_bits(id) != 0 ||
+                          rd_kafka_Uuid_least_significant_bits(id) != 0))
+        (void)snprintf(to->id, sizeof to->id, "%s",
+            rd_kafka_Uuid_base64str(id));
+}
+
+static bool
+describe_batch(struct kadmin *admin, const struct kjob *job,
+    struct kadmin_topic *topics, size_t n, struct err *err)
+{
+    const char *names[KADMIN_BATCH];
+    rd_kafka_TopicCollection_t *wanted = NULL;
+    rd_kafka_AdminOptions_t *options =
+        kadmin_request(admin, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(admin->rk);
+    rd_kafka_event_t *event = NULL;
+    const rd_kafka_TopicDescription_t **found = NULL;
+    rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
+    size_t n_found = 0;
+
+    for (size_t i = 0; i < n; i++)
+        names[i] = topics[i].name;
+    wanted = rd_kafka_TopicCollection_of_topic_names(names, n);
+    rd_kafka_DescribeTopics(admin->rk, wanted, options, queue);
+    rd_kafka_TopicCollection_destroy(wanted);
+    rd_kafka_AdminOptions_destroy(options);
+    if ((event = kadmin_wait(admin, job, queue, &code, err)) == NULL)
+        return false;
+    found = rd_kafka_DescribeTopics_result_topics(
+        rd_kafka_event_DescribeTopics_result(event), &n_found);
+    for (size_t i = 0; i < n_found; i++) {
+        /* Answered in the order of the question; by name all the same. */
+        const char *name = rd_kafka_TopicDescription_name(found[i]);
+
+        for (size_t j = 0; j < n; j++) {
+            size_t k = (i + j) % n;
+
+            if (strcmp(topics[k].name, name) != 0)
+                continue;
+            take_topic(found[i], &topics[k]);
+            break;
+        }
+    }
+    rd_kafka_event_destroy(event);
+    return true;
+}
+
+bool
+kadmin_describe(struct kadmin *admin, const struct kjob *job,
+    struct kadmin_topic *topics, size_t n, struct err *err)
+{
+    for (size_t at = 0; at < n; at += KADMIN_BATCH) {
+        size_t some = n - at < KADMIN_BATCH ? n - at : KADMIN_BATCH;
+
+        if (!describe_batch(admin, job, topics + at, some, err))
+            return false;
+    }
+    return true;
+}
+
+/* Fills in the answers that are there; false when one is missing. */
+static bool
+take_highs(rd_kafka_event_t *event, const struct catalog_partition *partitions,
+    int64_t *highs, size_t n, struct err *err)
+{
+    size_t n_found = 0;
+    const rd_kafka_ListOffsetsResultInfo_t **found =
+        rd_kafka_ListOffsets_result_infos(rd_kafka_event_ListOffsets_result(
+                                              event),
+            &n_found);
+
+    for (size_t i = 0; i < n; i++) {
+        const rd_kafka_topic_partition_t *at = NULL;
+
+        for (size_t j = 0; j < n_found && at == NULL; j++) {
+            at = rd_kafka_ListOffsetsResultInfo_topic_partition(
+                found[(i + j) % n_found]);
+            if (at->partition != partitions[i].partition ||
+                strcmp(at->topic, partitions[i].topic) != 0)
+                at = NULL;
+        }
+        if (at == NULL)
+            return err_set_retry(err, ERR_KAFKA, "%s [%d]: no answer",
+                partitions[i].topic, partitions[i].partition);
+        if (at->err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+            highs[i] = 0;
+        else if (at->err == RD_KAFKA_RESP_ERR_NO_ERROR)
+            highs[i] = at->offset;
+        else
+            return kconf_err(err, at->err, NULL) ||
+                   err_wrap(err, "%s [%d]", partitions[i].topic,
+                       partitions[i].partition);
+    }
+    return true;
+}
+
+bool
+kadmin_highs(struct kadmin *admin, const struct kjob *job,
+    const struct catalog_partition *partitions, int64_t *highs, size_t n,
+    struct err *err)
+{
+    rd_kafka_topic_partition_list_t *list =
+        rd_kafka_topic_partition_list_new((int)n);
+    rd_kafka_AdminOptions_t *options =
+        kadmin_request(admin, RD_KAFKA_ADMIN_OP_LISTOFFSETS);
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(admin->rk);
+    rd_kafka_event_t *event = NULL;
+    rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
+    bool ok = false;
+
+    for (size_t i = 0; i < n; i++)
+        rd_kafka_topic_partition_list_add(list, partitions[i].topic,
+            partitions[i].partition)
+            ->offset = RD_KAFKA_OFFSET_SPEC_LATEST;
+    rd_kafka_ListOffsets(admin->rk, list, options, queue);
+    rd_kafka_topic_partition_list_destroy(list);
+    rd_kafka_AdminOptions_destroy(options);
+    if ((event = kadmin_wait(admin, job, queue, &code, err)) == NULL)
+        return false;
+    ok = take_highs(event, partitions, highs, n, err);
+    rd_kafka_event_destroy(event);
+    return ok;
+}
