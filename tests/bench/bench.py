@@ -27,6 +27,7 @@ import argparse
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -123,10 +124,13 @@ class Loop(Candidate):
     def start(self):
         self.lab.kit.create(self.lab.target, self.copy, partitions=PARTITIONS)
         self.process = proc.spawn(
-            [LOOP, ",".join(self.lab.source.bootstrap()),
-             ",".join(self.lab.target.bootstrap(self.listener)),
-             self.lab.target.pki.ca, self.topic, self.copy, self.lab.records,
-             self.codec], self._log())
+            [LOOP, "--from", ",".join(self.lab.source.bootstrap()),
+             "--to", ",".join(self.lab.target.bootstrap(self.listener)),
+             "--topic", self.topic, "--target", self.copy,
+             "--count", self.lab.records, "--codec", self.codec,
+             "--set-target", "security.protocol=ssl",
+             "--set-target", f"ssl.ca.location={self.lab.target.pki.ca}"],
+            self._log())
 
 
 class Kedge(Candidate):
@@ -218,6 +222,7 @@ def run(lab, who, topic, codec, listener, number):
     pid, first = one.process.pid, None
     deadline = began + lab.args.limit
     cpu = start_cpu = peak = seen = 0
+    others = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         while seen < lab.records:
             if one.process.poll() not in (None, 0):
@@ -237,6 +242,10 @@ def run(lab, who, topic, codec, listener, number):
         last = time.monotonic()
         if one.process.poll() is None:
             cpu, peak = proc.cpu_seconds(pid), proc.peak_rss(pid)
+        else:  # it ended by itself, and was the only child to end
+            all_of_it = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = (all_of_it.ru_utime + all_of_it.ru_stime
+                   - others.ru_utime - others.ru_stime)
         if lab.args.verify and seen >= lab.records:
             verdict = lab.kit.compare(lab.source, topic, lab.target, one.copy)
             print(verdict, file=sys.stderr)

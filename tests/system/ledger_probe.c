@@ -43,6 +43,30 @@ created(rd_kafka_queue_t *queue)
     return ok;
 }
 
+/* The controller knows a topic at once, the brokers a little later. */
+static bool
+seen(struct probe *probe, const char *topic)
+{
+    const struct rd_kafka_metadata *metadata = NULL;
+    rd_kafka_topic_t *handle = rd_kafka_topic_new(probe->rk, topic, NULL);
+    int64_t until_ms = probe_now_ms() + PROBE_WAIT_MS;
+    bool ok = false;
+
+    while (handle != NULL && !ok && probe_now_ms() < until_ms) {
+        if (rd_kafka_metadata(probe->rk, 0, handle, &metadata, 5000) !=
+            RD_KAFKA_RESP_ERR_NO_ERROR)
+            continue;
+        ok = metadata->topic_cnt == 1 &&
+             metadata->topics[0].err == RD_KAFKA_RESP_ERR_NO_ERROR;
+        for (int i = 0; ok && i < metadata->topics[0].partition_cnt; i++)
+            ok = metadata->topics[0].partitions[i].leader >= 0;
+        rd_kafka_metadata_destroy(metadata);
+    }
+    if (handle != NULL)
+        rd_kafka_topic_destroy(handle);
+    return ok;
+}
+
 bool
 probe_topic(struct probe *probe, const char *topic, int partitions,
     const char *const *settings)
@@ -59,7 +83,7 @@ probe_topic(struct probe *probe, const char *topic, int partitions,
     ok = created(queue);
     rd_kafka_queue_destroy(queue);
     rd_kafka_NewTopic_destroy(wanted);
-    return ok;
+    return ok && seen(probe, topic);
 }
 
 bool
