@@ -225,10 +225,17 @@ describe_batch(struct kadmin *admin, const struct kjob *job,
     const rd_kafka_TopicDescription_t **found = NULL;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
     size_t n_found = 0;
+    size_t n_names = 0;
 
-    for (size_t i = 0; i < n; i++)
-        names[i] = topics[i].name;
-    wanted = rd_kafka_TopicCollection_of_topic_names(names, n);
+    for (size_t i = 0; i < n; i++) {
+        size_t j = 0;
+
+        while (strcmp(topics[j].name, topics[i].name) != 0)
+            j++;
+        if (j == i) /* a name may stand in a request only once */
+            names[n_names++] = topics[i].name;
+    }
+    wanted = rd_kafka_TopicCollection_of_topic_names(names, n_names);
     rd_kafka_DescribeTopics(admin->rk, wanted, options, queue);
     rd_kafka_TopicCollection_destroy(wanted);
     rd_kafka_AdminOptions_destroy(options);
@@ -237,16 +244,11 @@ describe_batch(struct kadmin *admin, const struct kjob *job,
     found = rd_kafka_DescribeTopics_result_topics(
         rd_kafka_event_DescribeTopics_result(event), &n_found);
     for (size_t i = 0; i < n_found; i++) {
-        /* Answered in the order of the question; by name all the same. */
         const char *name = rd_kafka_TopicDescription_name(found[i]);
 
         for (size_t j = 0; j < n; j++) {
-            size_t k = (i + j) % n;
-
-            if (strcmp(topics[k].name, name) != 0)
-                continue;
-            take_topic(found[i], &topics[k]);
-            break;
+            if (strcmp(topics[j].name, name) == 0)
+                take_topic(found[i], &topics[j]);
         }
     }
     rd_kafka_event_destroy(event);

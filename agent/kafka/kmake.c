@@ -74,6 +74,17 @@ take_settings(const rd_kafka_ConfigResource_t *from, struct kmake_settings *to)
     }
 }
 
+/* A name may stand in a request only once. */
+static bool
+asked_before(const struct kmake_settings *settings, size_t i)
+{
+    for (size_t j = 0; j < i; j++) {
+        if (strcmp(settings[j].topic, settings[i].topic) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool
 settings_batch(struct kadmin *admin, const struct kjob *job,
     struct kmake_settings *settings, size_t n, struct err *err)
@@ -86,12 +97,17 @@ settings_batch(struct kadmin *admin, const struct kjob *job,
     const rd_kafka_ConfigResource_t **found = NULL;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
     size_t n_found = 0;
+    size_t n_wanted = 0;
 
-    for (size_t i = 0; i < n; i++)
-        wanted[i] = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC,
-            settings[i].topic);
-    rd_kafka_DescribeConfigs(kadmin_client(admin), wanted, n, options, queue);
-    rd_kafka_ConfigResource_destroy_array(wanted, n);
+    for (size_t i = 0; i < n; i++) {
+        if (!asked_before(settings, i))
+            wanted[n_wanted++] =
+                rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC,
+                    settings[i].topic);
+    }
+    rd_kafka_DescribeConfigs(kadmin_client(admin), wanted, n_wanted, options,
+        queue);
+    rd_kafka_ConfigResource_destroy_array(wanted, n_wanted);
     rd_kafka_AdminOptions_destroy(options);
     event = kadmin_wait(admin, job, queue, &code, err);
     if (event == NULL && code == RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE) {
@@ -104,14 +120,11 @@ settings_batch(struct kadmin *admin, const struct kjob *job,
     found = rd_kafka_DescribeConfigs_result_resources(
         rd_kafka_event_DescribeConfigs_result(event), &n_found);
     for (size_t i = 0; i < n_found; i++) {
-        for (size_t j = 0; j < n; j++) {
-            size_t k = (i + j) % n;
+        const char *name = rd_kafka_ConfigResource_name(found[i]);
 
-            if (strcmp(settings[k].topic,
-                    rd_kafka_ConfigResource_name(found[i])) != 0)
-                continue;
-            take_settings(found[i], &settings[k]);
-            break;
+        for (size_t j = 0; j < n; j++) {
+            if (strcmp(settings[j].topic, name) == 0)
+                take_settings(found[i], &settings[j]);
         }
     }
     rd_kafka_event_destroy(event);
