@@ -196,6 +196,8 @@ start_admin(struct agent *agent, struct err *err)
 static void
 stop_admin(struct agent *agent)
 {
+    if (agent->admin == NULL) /* agent_abandon() was here */
+        return;
     for (size_t i = 0; admin_fd(agent->admin, i) != -1; i++)
         loop_unwatch(agent->loop, admin_fd(agent->admin, i));
     admin_close(agent->admin);

@@ -252,6 +252,14 @@ flows_order(struct flows *flows, const char *name, enum flow_order order)
     return runner_order(runner, order) ? FLOWS_ORDERED : FLOWS_BUSY;
 }
 
+static int
+by_name(const void *a, const void *b)
+{
+    const struct view_flow *left = a, *right = b;
+
+    return strcmp(left->name, right->name);
+}
+
 struct view_flow *
 flows_view(struct flows *flows, int64_t now_ms, size_t *n)
 {
@@ -265,5 +273,7 @@ flows_view(struct flows *flows, int64_t now_ms, size_t *n)
     for (size_t i = 0; i < flows->n; i++)
         runner_view(flows->runners[i], now_ms, &views[i]);
     *n = flows->n;
+    if (*n > 1)
+        qsort(views, *n, sizeof *views, by_name);
     return views;
 }

@@ -11,6 +11,7 @@
 #include "reportfix.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,8 @@ struct flow {
 /* What is alive, and what was ever made. */
 static struct flowfake {
     struct flow *flows[FLOWFAKE_MAX];
-    int made, open_kafka, inboxes;
+    atomic_int made; /* ever; another thread may look at it */
+    int open_kafka, inboxes;
     const char *fail_kafka, *fail_new, *fail_start; /* names of flows */
     bool hang;    /* draining does not end by itself */
     bool unclean; /* it ends, but not everything was written down */

@@ -1,0 +1,175 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "cmdfix.h"
+#include "err.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* cmd_main() speaks to the process's own outputs: each row is a process. */
+static int
+run_main(const char *line, char *out, char *err, size_t size)
+{
+    int pipes[2][2];
+    char *texts[2];
+    int status = -1;
+    pid_t child;
+
+    texts[0] = out;
+    texts[1] = err;
+    assert_int_equal(pipe(pipes[0]) | pipe(pipes[1]), 0);
+    (void)fflush(NULL);
+    child = fork();
+    assert_int_not_equal(child, -1);
+    if (child == 0) {
+        struct cmdfix fix;
+
+        (void)dup2(pipes[0][1], STDOUT_FILENO);
+        (void)dup2(pipes[1][1], STDERR_FILENO);
+        cmdfix_begin(&fix, line);
+        status = cmd_main(fix.argc, fix.argv);
+        (void)fflush(NULL);
+        _exit(status);
+    }
+    for (int i = 0; i < 2; i++) {
+        ssize_t n = 0, got;
+
+        close(pipes[i][1]);
+        while (
+            (got = read(pipes[i][0], texts[i] + n, size - 1 - (size_t)n)) > 0)
+            n += got;
+        texts[i][n] = '\0';
+        close(pipes[i][0]);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static const struct {
+    const char *label, *line;
+    int want;
+    const char *want_out, *want_err; /* in them; NULL: nothing is said */
+} cases[] = {
+    { "no command", "kedge", CMD_USAGE, NULL, "usage: kedge COMMAND" },
+    { "help", "kedge help", CMD_OK, "  status   Show every flow", NULL },
+    { "help as people try it", "kedge --help", CMD_OK, "usage: kedge COMMAND",
+        NULL },
+    { "help of a command", "kedge help run", CMD_OK,
+        "usage: kedge run POLICY [--name NAME]", NULL },
+    { "the same, the other way round", "kedge flow --help", CMD_OK,
+        "usage: kedge flow pause|resume|restart FLOW", NULL },
+    { "help of what there is not", "kedge help fly", CMD_USAGE, NULL,
+        "there is no such command" },
+    { "the metrics", "kedge help metrics", CMD_OK,
+        "| `kedge_partition_true_lag` | gauge |", NULL },
+    { "the version", "kedge version", CMD_OK, "librdkafka ", NULL },
+    { "the version as people try it", "kedge --version", CMD_OK,
+        "kedge " KEDGE_VERSION "\n", NULL },
+    { "what it was built with", "kedge -V", CMD_OK, "SASL PLAIN", NULL },
+    { "a command that is not there", "kedge fly", CMD_USAGE, NULL,
+        "kedge: there is no command 'fly'\nsee 'kedge help'\n" },
+    { "a word is missing", "kedge run", CMD_USAGE, NULL,
+        "kedge: a word is missing\nsee 'kedge help run'\n" },
+    { "too many words", "kedge version now", CMD_USAGE, NULL,
+        "kedge: there are too many words\nsee 'kedge help version'\n" },
+    { "a policy that is missing", "kedge run /nowhere/policy.yaml",
+        CMD_NO_INPUT, NULL, "/nowhere/policy.yaml" },
+    { "no agent", "kedge status --socket /nowhere/s", CMD_UNAVAILABLE, NULL,
+        "kedge: no agent answers on /nowhere/s\n" },
+};
+
+static void
+test_main(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        static char out[16384], err[16384];
+
+        print_message("%s\n", cases[i].label);
+        assert_int_equal(run_main(cases[i].line, out, err, sizeof out),
+            cases[i].want);
+        if (cases[i].want_out == NULL)
+            assert_string_equal(out, "");
+        else if (strstr(out, cases[i].want_out) == NULL)
+            fail_msg("%s", out);
+        if (cases[i].want_err == NULL)
+            assert_string_equal(err, "");
+        else if (strstr(err, cases[i].want_err) == NULL)
+            fail_msg("%s", err);
+    }
+}
+
+/* What cannot be written was not said. */
+static void
+test_full_disk(void **state)
+{
+    int status = -1;
+    pid_t child;
+
+    (void)state;
+    (void)fflush(NULL);
+    child = fork();
+    assert_int_not_equal(child, -1);
+    if (child == 0) {
+        struct cmdfix fix;
+        int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+        (void)dup2(full, STDOUT_FILENO);
+        cmdfix_begin(&fix, "kedge help");
+        _exit(cmd_main(fix.argc, fix.argv));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), CMD_SOFTWARE);
+}
+
+static void
+test_statuses(void **state)
+{
+    static const struct {
+        enum err_kind kind;
+        int want;
+    } rows[] = {
+        { ERR_CONFIG, CMD_CONFIG },
+        { ERR_MISSING, CMD_NO_INPUT },
+        { ERR_POLICY, CMD_CONFIG },
+        { ERR_DENIED, CMD_NO_PERMISSION },
+        { ERR_CERT, CMD_CONFIG },
+        { ERR_NET, CMD_UNAVAILABLE },
+        { ERR_KAFKA, CMD_UNAVAILABLE },
+        { ERR_IO, CMD_SOFTWARE },
+        { ERR_MEMORY, CMD_SOFTWARE },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct cmdfix fix;
+        struct err err;
+
+        cmdfix_begin(&fix, "x");
+        err_set(&err, rows[i].kind, "why");
+        assert_int_equal(cmd_fail(&fix.ctx, &err), rows[i].want);
+        cmdfix_done(&fix);
+        assert_string_equal(fix.err, "kedge: why\n");
+        assert_string_equal(fix.out, "");
+        cmdfix_free(&fix);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_main),
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_statuses),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

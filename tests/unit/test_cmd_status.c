@@ -1,0 +1,162 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "admin.h"
+#include "adminfix.h"
+#include "cmdfix.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <unistd.h>
+
+/* An agent's admin plane on a thread. */
+struct place {
+    char folder[64], path[80];
+    struct adminfix fix;
+    struct admin *admin;
+    pthread_t thread;
+    int stop[2];
+};
+
+static void *
+turn(void *arg)
+{
+    struct place *place = arg;
+    struct pollfd fds[2] = { { .fd = place->stop[0], .events = POLLIN },
+        { .fd = admin_fd(place->admin, 0), .events = POLLIN } };
+
+    while (fds[0].revents == 0) {
+        (void)poll(fds, 2, 1000);
+        admin_run(place->admin);
+    }
+    return NULL;
+}
+
+static void
+begin(struct place *place, const struct adminfix *fix)
+{
+    struct admin_options options = { .ops = &adminfix_ops };
+    struct err err;
+
+    *place = (struct place){ .fix = *fix };
+    (void)snprintf(place->folder, sizeof place->folder,
+        "/tmp/kedge-test-XXXXXX");
+    assert_non_null(mkdtemp(place->folder));
+    (void)snprintf(place->path, sizeof place->path, "%s/s", place->folder);
+    options.socket = place->path;
+    options.self = &place->fix;
+    place->admin = admin_open(&options, &err);
+    assert_non_null(place->admin);
+    assert_int_equal(pipe(place->stop), 0);
+    assert_int_equal(pthread_create(&place->thread, NULL, turn, place), 0);
+}
+
+static void
+end(struct place *place)
+{
+    assert_int_equal(write(place->stop[1], "x", 1), 1);
+    assert_int_equal(pthread_join(place->thread, NULL), 0);
+    close(place->stop[0]);
+    close(place->stop[1]);
+    admin_close(place->admin);
+    assert_int_equal(rmdir(place->folder), 0);
+}
+
+static const struct {
+    const char *label;
+    cmd_fn *command;
+    const char *line; /* the socket is added */
+    struct adminfix fix;
+    int want;
+    const char *want_out, *want_err;
+} cases[] = {
+    { "status", cmd_status_run, "status", { 0 }, CMD_OK, "FLOW\norders\n", "" },
+    { "status for tools", cmd_status_run, "status --json", { 0 }, CMD_OK,
+        "{\"orders\":{\"name\":\"orders\",\"type\":\"source\"}}\n", "" },
+    { "an option that is not there", cmd_status_run, "status --jsn", { 0 },
+        CMD_USAGE, "",
+        "kedge: status: no such option: --jsn\nsee 'kedge help status'\n" },
+    { "a word too many", cmd_status_run, "status orders", { 0 }, CMD_USAGE, "",
+        "kedge: status: one word too many: orders\n"
+        "see 'kedge help status'\n" },
+    { "pause", cmd_status_flow, "flow pause orders", { 0 }, CMD_OK,
+        "orders: pausing\n", "" },
+    { "resume", cmd_status_flow, "flow resume orders", { 0 }, CMD_OK,
+        "orders: going on\n", "" },
+    { "restart", cmd_status_flow, "flow restart orders", { 0 }, CMD_OK,
+        "orders: what is held tries again\n", "" },
+    { "a flow that is not there", cmd_status_flow, "flow pause nope", { 0 },
+        CMD_USAGE, "",
+        "kedge: the agent says: The policy has no flow 'nope'\n" },
+    { "an order too many", cmd_status_flow, "flow pause orders",
+        { .busy = true }, CMD_TRY_LATER, "",
+        "kedge: the agent says: The flow has orders waiting; try again "
+        "later\n" },
+    { "something else to do", cmd_status_flow, "flow skip orders", { 0 },
+        CMD_USAGE, "",
+        "kedge: it is pause, resume or restart\nsee 'kedge help flow'\n" },
+    { "a name that would be a path", cmd_status_flow, "flow pause a/../b",
+        { 0 }, CMD_USAGE, "",
+        "kedge: that is not the name of a flow\nsee 'kedge help flow'\n" },
+    { "an empty name", cmd_status_flow, "flow pause ", { 0 }, CMD_USAGE, "",
+        "kedge: that is not the name of a flow\nsee 'kedge help flow'\n" },
+};
+
+static void
+test_commands(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct place place;
+        struct cmdfix fix;
+        char line[256];
+
+        print_message("%s\n", cases[i].label);
+        begin(&place, &cases[i].fix);
+        (void)snprintf(line, sizeof line, "%s --socket %s", cases[i].line,
+            place.path);
+        assert_int_equal(cmdfix_run(&fix, cases[i].command, line),
+            cases[i].want);
+        assert_string_equal(fix.out, cases[i].want_out);
+        assert_string_equal(fix.err, cases[i].want_err);
+        cmdfix_free(&fix);
+        end(&place);
+    }
+}
+
+static void
+test_no_agent(void **state)
+{
+    static const struct {
+        cmd_fn *command;
+        const char *line;
+    } rows[] = {
+        { cmd_status_run, "status --socket /nowhere/s" },
+        { cmd_status_run, "status --json --socket=/nowhere/s" },
+        { cmd_status_flow, "flow --socket /nowhere/s pause orders" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct cmdfix fix;
+
+        assert_int_equal(cmdfix_run(&fix, rows[i].command, rows[i].line),
+            CMD_UNAVAILABLE);
+        assert_string_equal(fix.err, "kedge: no agent answers on /nowhere/s\n");
+        cmdfix_free(&fix);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_no_agent),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
