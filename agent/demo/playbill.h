@@ -28,16 +28,23 @@ struct playbill {
     bool keep; /* the folder stays */
 };
 
+/* What is about to happen: the policy, where it lies, how many records. */
 void playbill_opening(FILE *out, const struct stage *stage,
     const struct load_plan *plan);
+
+/* How it stands, `since_ms` after the start. */
 void playbill_progress(FILE *out, const struct playbill_line *line,
     int64_t since_ms);
 
 /* A line of its own, whatever stood there. */
 void playbill_say(FILE *out, const char *text);
 
+/* What was proven, by figures; or the faults, one line for each kind.  And
+ * what this does not prove. */
 void playbill_proof(FILE *out, const struct stage *stage, struct proof *proof,
     const struct playbill *bill);
+
+/* What to try now; and after a failure, where to look. */
 void playbill_keep(FILE *out, const struct stage *stage);
 void playbill_failed(FILE *out, const struct stage *stage);
 

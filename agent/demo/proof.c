@@ -87,7 +87,7 @@ same_bytes(const void *a, size_t a_len, const void *b, size_t b_len)
 {
     if ((a == NULL) != (b == NULL) || a_len != b_len)
         return false;
-    return a_len == 0 || memcmp(a, b, a_len) == 0;
+    return a == NULL || a_len == 0 || memcmp(a, b, a_len) == 0;
 }
 
 static bool

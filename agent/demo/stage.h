@@ -1,6 +1,9 @@
 /* stage.h - everything the demo plays on: a folder, two clusters, the TLS end
  * in front of one, certificates, the policy, and the agent.
  *
+ * The agent's files are in the folder, which only we may enter: policy.yaml,
+ * the CA, its certificate and key, its log, its admin socket.
+ *
  * Thread: the main thread; the agent ends with it.
  * Memory: stage_open() gives; stage_close() ends all of it, in reverse.
  * Errors: ERR_IO, ERR_KAFKA, ERR_CERT, ERR_MEMORY. */
@@ -29,6 +32,8 @@ struct stage {
     struct child *agent; /* NULL until stage_start_agent() */
 };
 
+/* All of it but the agent; the clusters have their topics, the ledger's too,
+ * since they make none by request. */
 struct stage *stage_open(struct err *err) MUST_CHECK;
 
 /* NULL is fine.  With `keep`, the folder stays. */

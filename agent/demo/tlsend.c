@@ -5,6 +5,7 @@
 #include "wake.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -170,7 +171,7 @@ static bool
 open_listeners(struct tlsend *tlsend, struct err *err)
 {
     for (size_t i = 0; i < tlsend->n; i++) {
-        struct sockaddr_in at;
+        struct sockaddr_in at = { 0 };
         socklen_t len = sizeof at;
 
         tlsend->listeners[i] = relay_listen(0);
@@ -194,7 +195,8 @@ start_thread(struct tlsend *tlsend, struct err *err)
     failed = pthread_create(&tlsend->thread, NULL, run, tlsend);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     tlsend->started = failed == 0;
-    return failed == 0 || err_set(err, ERR_IO, "TLS end: %s", strerror(failed));
+    errno = failed;
+    return failed == 0 || err_sys(err, ERR_IO, "TLS end: thread");
 }
 
 struct tlsend *
