@@ -2,11 +2,11 @@
  *
  * The library says when it has lost its last broker, also for the moment in
  * which an idle connection is made anew, and never says that one is back.  So
- * the loss is only a suspicion: a broker is asked for a sign of life, again
- * and again, and the cluster is down when none came within a second.
+ * the loss is only a suspicion, and the connections are counted: the cluster is
+ * down when a second later none is up.
  *
- * Thread: one, which never waits in here.
- * Memory: a plain value, zeroed at the start. */
+ * Thread: one, but for the library's, which report connections under a lock.
+ * Memory: a few bytes for each broker; it outlives the client. */
 #ifndef KEDGE_KALIVE_H
 #define KEDGE_KALIVE_H
 
@@ -15,23 +15,22 @@
 #include <librdkafka/rdkafka.h>
 #include <stdint.h>
 
-struct kalive {
-    bool suspect;         /* all brokers were lost, none answered since */
-    bool down, told_down; /* what is so, and what was told */
-    bool probing;
-    int64_t suspect_ms, probe_due_ms;
-    struct err why;
-};
+struct kalive;
+struct wake;
 
-/* Takes in an RD_KAFKA_EVENT_ERROR or _DESCRIBECLUSTER_RESULT. */
+/* The wake, borrowed, is signalled when a connection comes up. */
+struct kalive *kalive_new(const struct wake *wake, struct err *err) MUST_CHECK;
+void kalive_free(struct kalive *kalive); /* NULL is fine */
+
+/* Before the client is made of `conf`. */
+void kalive_watch(struct kalive *kalive, rd_kafka_conf_t *conf);
+
+/* Takes in an RD_KAFKA_EVENT_ERROR. */
 void kalive_event(struct kalive *kalive, rd_kafka_event_t *event,
     int64_t now_ms);
 
-/* Asks when it is time to; the answer comes on `queue`. */
-void kalive_serve(struct kalive *kalive, rd_kafka_t *rk,
-    rd_kafka_queue_t *queue, int64_t now_ms);
-
 /* True once after each change: *down, with err if so. */
-bool kalive_changed(struct kalive *kalive, bool *down, struct err *err);
+bool kalive_changed(struct kalive *kalive, int64_t now_ms, bool *down,
+    struct err *err);
 
 #endif

@@ -1,5 +1,6 @@
 #include "kconf.h"
 #include "clock.h"
+#include "kalive.h"
 #include "kdial.h"
 #include "kflow.h"
 #include "kprops.h"
@@ -174,6 +175,8 @@ fill(rd_kafka_conf_t *conf, const struct kconf_options *options,
     rd_kafka_conf_set_events(conf, options->events);
     if (context->kdial != NULL)
         rd_kafka_conf_set_connect_cb(conf, on_connect);
+    if (options->alive != NULL)
+        kalive_watch(options->alive, conf);
     if (options->configure != NULL)
         options->configure(conf);
     return true;

@@ -25,6 +25,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct kalive;
 struct kcluster;
 struct log;
 
@@ -55,6 +56,8 @@ struct kconf_options {
     int64_t batch_bytes;            /* DATA; 0: the default, 1 MB */
     int64_t prefetch_bytes;         /* SOURCE; 0: the default, 64 MiB */
     bool read_uncommitted;          /* SOURCE */
+    struct kalive *alive;           /* is told of connections; borrowed for
+                                     * the life of the client; NULL: nobody */
     int events;                     /* RD_KAFKA_EVENT_... that are wanted */
     struct log *log;                /* borrowed for the life of the client */
     void (*configure)(rd_kafka_conf_t *conf); /* tests: the last word on it;

@@ -37,6 +37,7 @@ struct ksource {
     rd_kafka_queue_t *records, *events;
     const struct clock *clock;
     bool read_uncommitted;
+    struct kalive *alive;
     /* own */
     struct affinity thread;
     bool claimed; /* by the thread of the first call */
@@ -45,7 +46,6 @@ struct ksource {
     struct part *parts;
     int32_t *changes, *failed; /* as much room as `parts` */
     size_t n_parts, n_changes, n_failed, n_asking_ends;
-    struct kalive alive;
     rd_kafka_message_t *batch[BATCH];
 };
 
@@ -308,9 +308,8 @@ take_event(struct ksource *ks, rd_kafka_event_t *event, int64_t now_ms)
     case RD_KAFKA_EVENT_LISTOFFSETS_RESULT:
         kends_result(ks->kends, event, now_ms);
         break;
-    case RD_KAFKA_EVENT_DESCRIBECLUSTER_RESULT:
     case RD_KAFKA_EVENT_ERROR:
-        kalive_event(&ks->alive, event, now_ms);
+        kalive_event(ks->alive, event, now_ms);
         break;
     default:
         break;
@@ -332,7 +331,6 @@ serve(struct ksource *ks)
         rd_kafka_event_destroy(event);
     }
     kends_serve(ks->kends, now_ms);
-    kalive_serve(&ks->alive, ks->rk, ks->events, now_ms);
 }
 
 static unsigned
@@ -404,7 +402,8 @@ do_event(void *self, struct source_event *event)
     serve(ks);
     memset(event, 0, sizeof *event);
     event->part = KPARTS_NONE;
-    if (kalive_changed(&ks->alive, &down, &event->err)) {
+    if (kalive_changed(ks->alive, clock_mono_ms(ks->clock), &down,
+            &event->err)) {
         event->kind = down ? SOURCE_DOWN : SOURCE_UP;
         return true;
     }
@@ -476,6 +475,7 @@ do_free(void *self)
         rd_kafka_queue_destroy(ks->events);
     }
     kconf_close(ks->rk);
+    kalive_free(ks->alive);
     free(ks->parts);
     free(ks->changes);
     free(ks->failed);
@@ -505,6 +505,7 @@ open_client(struct ksource *ks, const struct ksource_options *options,
         .prefetch_bytes = options->prefetch_bytes,
         .read_uncommitted = options->read_uncommitted,
         .events = RD_KAFKA_EVENT_ERROR,
+        .alive = ks->alive,
         .log = options->log,
         .configure = options->configure,
     };
@@ -535,7 +536,8 @@ ksource_open(struct source *source, const struct ksource_options *options,
         return err_set(err, ERR_MEMORY, "source of %s", options->flow);
     ks->clock = options->clock != NULL ? options->clock : clock_system();
     ks->read_uncommitted = options->read_uncommitted;
-    if (!open_client(ks, options, err)) {
+    ks->alive = kalive_new(options->wake, err);
+    if (ks->alive == NULL || !open_client(ks, options, err)) {
         do_free(ks);
         return false;
     }

@@ -1,0 +1,195 @@
+/* kafkafix.h - what the tests of agent/kafka share: two mock clusters in this
+ * process, and plain clients that fill one and read the other back.
+ *
+ * Every wait is for a condition and bounded by KAFKAFIX_WAIT_MS.
+ *
+ * Thread: the test's.   Memory: kafkafix_close() ends it all. */
+#ifndef KEDGE_KAFKAFIX_H
+#define KEDGE_KAFKAFIX_H
+
+#include "clock.h"
+#include "kflow.h"
+#include "wake.h"
+
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KAFKAFIX_WAIT_MS 60000 /* an upper bound, never slept through */
+#define KAFKAFIX_STEP_MS 100
+#define KAFKAFIX_PARTITIONS 4
+
+struct kafkafix {
+    rd_kafka_t *host; /* of the mock clusters; talks to nobody */
+    rd_kafka_mock_cluster_t *from, *to;
+    struct kcluster source, target;
+    struct wake wake;
+    rd_kafka_t *filler; /* of the source, one record in a batch */
+};
+
+static inline rd_kafka_t *
+kafkafix_client(rd_kafka_type_t type, const char *bootstrap, const char *pairs)
+{
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    char copy[512], why[256], *save = NULL;
+    rd_kafka_t *rk;
+
+    (void)snprintf(copy, sizeof copy, "%s", pairs);
+    if (bootstrap != NULL)
+        assert_int_equal(rd_kafka_conf_set(conf, "bootstrap.servers", bootstrap,
+                             why, sizeof why),
+            RD_KAFKA_CONF_OK);
+    for (char *key = strtok_r(copy, "= ", &save); key != NULL;
+         key = strtok_r(NULL, "= ", &save))
+        assert_int_equal(rd_kafka_conf_set(conf, key,
+                             strtok_r(NULL, "= ", &save), why, sizeof why),
+            RD_KAFKA_CONF_OK);
+    rk = rd_kafka_new(type, conf, why, sizeof why);
+    if (rk == NULL)
+        fail_msg("client: %s", why);
+    return rk;
+}
+
+static inline rd_kafka_mock_cluster_t *
+kafkafix_cluster(rd_kafka_t *host, const char *topic)
+{
+    rd_kafka_mock_cluster_t *cluster = rd_kafka_mock_cluster_new(host, 2);
+
+    assert_non_null(cluster);
+    assert_int_equal(rd_kafka_mock_topic_create(cluster, topic,
+                         KAFKAFIX_PARTITIONS, 1),
+        0);
+    for (int i = 0; i < KAFKAFIX_PARTITIONS; i++) /* both brokers lead some */
+        assert_int_equal(rd_kafka_mock_partition_set_leader(cluster, topic, i,
+                             1 + i % 2),
+            0);
+    return cluster;
+}
+
+/* Topic "in" at the source, "out" at the target. */
+static inline void
+kafkafix_open(struct kafkafix *fix)
+{
+    struct err err;
+
+    memset(fix, 0, sizeof *fix);
+    fix->host = kafkafix_client(RD_KAFKA_PRODUCER, NULL, "");
+    fix->from = kafkafix_cluster(fix->host, "in");
+    fix->to = kafkafix_cluster(fix->host, "out");
+    fix->source = (struct kcluster){ .alias = "plant7",
+        .bootstrap = rd_kafka_mock_cluster_bootstraps(fix->from),
+        .plaintext_private_only = true };
+    fix->target = (struct kcluster){ .alias = "cloud",
+        .bootstrap = rd_kafka_mock_cluster_bootstraps(fix->to),
+        .plaintext_private_only = true };
+    assert_true(wake_open(&fix->wake, &err));
+    fix->filler = kafkafix_client(RD_KAFKA_PRODUCER, fix->source.bootstrap,
+        "linger.ms=0 batch.num.messages=1 message.max.bytes=4000000");
+}
+
+static inline void
+kafkafix_close(struct kafkafix *fix)
+{
+    rd_kafka_destroy(fix->filler);
+    rd_kafka_mock_cluster_destroy(fix->to);
+    rd_kafka_mock_cluster_destroy(fix->from);
+    rd_kafka_destroy(fix->host);
+    wake_close(&fix->wake);
+}
+
+static inline int64_t
+kafkafix_deadline(void)
+{
+    return clock_mono_ms(clock_system()) + KAFKAFIX_WAIT_MS;
+}
+
+/* Sleeps until something may have happened; fails the test at the deadline. */
+static inline void
+kafkafix_wait(struct kafkafix *fix, int64_t deadline_ms, const char *what)
+{
+    if (clock_mono_ms(clock_system()) > deadline_ms)
+        fail_msg("waited in vain: %s", what);
+    wake_wait(&fix->wake, KAFKAFIX_STEP_MS);
+}
+
+/* Puts records "0", "1", ... with a time of 1000 + i into the source. */
+static inline void
+kafkafix_fill(struct kafkafix *fix, int32_t partition, int from, int n)
+{
+    char value[16];
+
+    for (int i = from; i < from + n; i++) {
+        int len = snprintf(value, sizeof value, "%d", i);
+
+        assert_int_equal(rd_kafka_producev(fix->filler, RD_KAFKA_V_TOPIC("in"),
+                             RD_KAFKA_V_PARTITION(partition),
+                             RD_KAFKA_V_MSGFLAGS(
+                                 RD_KAFKA_MSG_F_COPY | RD_KAFKA_MSG_F_BLOCK),
+                             RD_KAFKA_V_VALUE(value, (size_t)len),
+                             RD_KAFKA_V_TIMESTAMP(1000 + i), RD_KAFKA_V_END),
+            0);
+    }
+    assert_int_equal(rd_kafka_flush(fix->filler, KAFKAFIX_WAIT_MS), 0);
+}
+
+/* Puts `n` records of `size` bytes of 'x' into the source. */
+static inline void
+kafkafix_fill_large(struct kafkafix *fix, int32_t partition, int n, size_t size)
+{
+    char *value = malloc(size);
+
+    assert_non_null(value);
+    memset(value, 'x', size);
+    for (int i = 0; i < n; i++)
+        assert_int_equal(rd_kafka_producev(fix->filler, RD_KAFKA_V_TOPIC("in"),
+                             RD_KAFKA_V_PARTITION(partition),
+                             RD_KAFKA_V_MSGFLAGS(
+                                 RD_KAFKA_MSG_F_COPY | RD_KAFKA_MSG_F_BLOCK),
+                             RD_KAFKA_V_VALUE(value, size),
+                             RD_KAFKA_V_TIMESTAMP(1000 + i), RD_KAFKA_V_END),
+            0);
+    assert_int_equal(rd_kafka_flush(fix->filler, KAFKAFIX_WAIT_MS), 0);
+    free(value);
+}
+
+/* Reads the first `n` records of a partition of "out" at the target. */
+static inline void
+kafkafix_read_back(struct kafkafix *fix, int32_t partition, size_t n,
+    rd_kafka_message_t **messages)
+{
+    rd_kafka_t *rk = kafkafix_client(RD_KAFKA_CONSUMER, fix->target.bootstrap,
+        "group.id=reader auto.offset.reset=earliest check.crcs=true");
+    rd_kafka_topic_partition_list_t *list =
+        rd_kafka_topic_partition_list_new(1);
+    int64_t deadline_ms = kafkafix_deadline();
+
+    rd_kafka_topic_partition_list_add(list, "out", partition)->offset = 0;
+    assert_int_equal(rd_kafka_assign(rk, list), 0);
+    rd_kafka_topic_partition_list_destroy(list);
+    for (size_t i = 0; i < n;) {
+        messages[i] = rd_kafka_consumer_poll(rk, KAFKAFIX_STEP_MS);
+        if (clock_mono_ms(clock_system()) > deadline_ms)
+            fail_msg("record %zu of %zu did not come back", i, n);
+        if (messages[i] == NULL)
+            continue;
+        assert_int_equal(messages[i]->err, 0);
+        i++;
+    }
+    rd_kafka_assign(rk, NULL);
+    /* kept until the last message is destroyed */
+    messages[n] = NULL;
+    messages[n + 1] = (rd_kafka_message_t *)rk;
+}
+
+/* Of kafkafix_read_back(): `messages` has room for two more than `n`. */
+static inline void
+kafkafix_done_reading(rd_kafka_message_t **messages, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        rd_kafka_message_destroy(messages[i]);
+    rd_kafka_destroy((rd_kafka_t *)messages[n + 1]);
+}
+
+#endif
