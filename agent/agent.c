@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define TICK_MS 1000
+#define DRAIN_TICK_MS 50
 
 /* All of it is own to the main thread. */
 struct agent {
@@ -37,7 +38,8 @@ struct agent {
     struct serve *serve;
     bool draining;
     int64_t deadline_ms;
-    int64_t fed_ms; /* the watchdog, the last time */
+    int64_t fed_ms;   /* the watchdog, the last time */
+    char status[200]; /* what the service manager was told last */
     enum agent_end end;
 };
 
@@ -314,20 +316,11 @@ agent_free(struct agent *agent)
     free(agent);
 }
 
-static void
-agent_drain(struct agent *agent, int64_t now_ms)
-{
-    agent->draining = true;
-    agent->deadline_ms = now_ms + agent->drain_ms + TICK_MS;
-    service_stopping(agent->drain_ms + 5 * TICK_MS);
-    service_status("draining");
-    flows_drain(agent->flows);
-}
-
 /* Has the drain ended, well or not? */
 static void
-drain_tick(struct agent *agent, int64_t now_ms)
+on_drain_tick(void *ctx, int64_t now_ms)
 {
+    struct agent *agent = ctx;
     bool drained = false;
 
     if (flows_stopped(agent->flows, &drained)) {
@@ -346,6 +339,22 @@ drain_tick(struct agent *agent, int64_t now_ms)
                           "is sent again after the next start"));
         loop_quit(agent->loop);
     }
+}
+
+static void
+agent_drain(struct agent *agent, int64_t now_ms)
+{
+    struct err err;
+
+    agent->draining = true;
+    agent->deadline_ms = now_ms + agent->drain_ms + TICK_MS;
+    service_stopping(agent->drain_ms + 5 * TICK_MS);
+    service_status("draining");
+    flows_drain(agent->flows);
+    /* Without it, the end is seen by on_tick(), a little later. */
+    if (!loop_every(agent->loop, DRAIN_TICK_MS, on_drain_tick, agent, &err))
+        LOG(agent->options.log, LEVEL_WARN, "agent.drain",
+            kv_str("why", err.text));
 }
 
 /* Only a process whose flows turn is alive. */
@@ -371,11 +380,13 @@ on_tick(void *ctx, int64_t now_ms)
     admin_run(agent->admin);
     feed_watchdog(agent, now_ms);
     if (agent->draining) {
-        drain_tick(agent, now_ms);
+        on_drain_tick(agent, now_ms);
         return;
     }
     serve_line(agent->serve, text, sizeof text);
-    service_status(text);
+    if (strcmp(text, agent->status) != 0)
+        service_status(text);
+    memcpy(agent->status, text, sizeof agent->status);
 }
 
 /* What cannot change while the process runs. */

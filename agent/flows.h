@@ -60,8 +60,8 @@ enum flows_done { FLOWS_ORDERED, FLOWS_NONE, FLOWS_BUSY };
 enum flows_done flows_order(struct flows *flows, const char *name,
     enum flow_order order);
 
-/* One for each flow, by name; borrowed until the next flows_tick() or flows_change();
- * gives how many.  NULL without memory. */
+/* One for each flow, by name; gives how many.  Borrowed until the next
+ * flows_tick() or flows_change().  NULL without memory. */
 struct view_flow *flows_view(struct flows *flows, int64_t now_ms, size_t *n);
 
 #endif

@@ -239,6 +239,9 @@ page_text(FILE *out, const struct view_agent *agent)
     (void)fprintf(out, ", up %s, policy ", up);
     put_plain(out, agent->policy);
     (void)fprintf(out, " sha256:%.16s\n", agent->digest);
+    if (agent->edited)
+        note_text(out, "the policy file was edited",
+            "SIGHUP brings it into force");
     if (agent->note != NULL)
         note_text(out, "the last reload was refused", agent->note);
     for (size_t i = 0; i < CELL_N; i++)
@@ -280,6 +283,10 @@ head_html(FILE *out, const struct view_agent *agent)
     (void)fputs("</code>, SHA-256 <code>", out);
     put_html(out, agent->digest);
     (void)fputs("</code></p>\n", out);
+    if (agent->edited)
+        (void)fputs("<p class=\"no\">The policy file was edited: SIGHUP "
+                    "brings it into force.</p>\n",
+            out);
     if (agent->note != NULL) {
         (void)fputs("<p class=\"no\">The last reload was refused: ", out);
         put_html(out, agent->note);

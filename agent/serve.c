@@ -1,10 +1,13 @@
 #include "serve.h"
 
 #include "clock.h"
+#include "digest.h"
 #include "endpoint.h"
+#include "file.h"
 #include "flows.h"
 #include "json.h"
 #include "page.h"
+#include "policy.h"
 #include "scrape.h"
 #include "view.h"
 
@@ -70,10 +73,28 @@ look(struct serve *serve)
     return &serve->agent;
 }
 
+/* As look(), and is the file still what is in force? */
+static const struct view_agent *
+look_at_file(struct serve *serve)
+{
+    char digest[DIGEST_SHA256_SIZE];
+    struct err err;
+    size_t len = 0;
+    char *text = file_read(serve->agent.policy, POLICY_BYTES_MAX, &len, &err);
+
+    serve->agent.edited = true; /* also when it is not there any more */
+    if (text != NULL) {
+        digest_sha256(digest, text, len);
+        serve->agent.edited = strcmp(digest, serve->digest) != 0;
+        free(text);
+    }
+    return look(serve);
+}
+
 static const struct view_flow *
 look_for(struct serve *serve, const char *name)
 {
-    const struct view_agent *agent = look(serve);
+    const struct view_agent *agent = look_at_file(serve);
 
     for (size_t i = 0; i < agent->n_flows; i++) {
         if (strcmp(agent->flows[i].name, name) == 0)
@@ -172,7 +193,7 @@ op_list(void *self)
 static struct json *
 op_expand(void *self)
 {
-    return view_all(look(self));
+    return view_all(look_at_file(self));
 }
 
 static struct json *
@@ -222,13 +243,13 @@ op_metrics(void *self, FILE *out)
 static void
 op_text(void *self, FILE *out)
 {
-    page_text(out, look(self));
+    page_text(out, look_at_file(self));
 }
 
 static void
 op_html(void *self, FILE *out)
 {
-    page_html(out, look(self));
+    page_html(out, look_at_file(self));
 }
 
 const struct endpoint_ops *

@@ -246,6 +246,7 @@ make_kedge(const struct view_agent *agent, const struct view_flow *flow)
     json_put_text(json, "to", flow->to);
     json_put_text(json, "policy", agent->policy);
     json_put_text(json, "policy_sha256", agent->digest);
+    json_put_bool(json, "policy_edited", agent->edited);
     json_put_bool(json, "ready", flow->ready);
     if (!flow->ready)
         json_put_text(json, "not_ready", flow->why);

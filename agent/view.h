@@ -31,6 +31,7 @@ struct view_agent {
     const char *name;
     const char *policy, *digest; /* path, and SHA-256 of what is in force */
     const char *note; /* of the last reload that was refused; NULL: none */
+    bool edited;      /* the file is not the one in force any more */
     int64_t started_wall_ms, now_wall_ms;
     const struct view_flow *flows;
     size_t n_flows;

@@ -86,6 +86,15 @@ refused_reload(struct flow_report *report, struct view_flow *flow,
 }
 
 static void
+edited(struct flow_report *report, struct view_flow *flow,
+    struct view_agent *agent)
+{
+    (void)report;
+    (void)flow;
+    agent->edited = true;
+}
+
+static void
 bad_text(struct flow_report *report, struct view_flow *flow,
     struct view_agent *agent)
 {
@@ -131,6 +140,9 @@ static const struct {
         "  lane 1 taking: no broker answers\n", "lane 0" },
     { "a reload that was refused", refused_reload,
         "  the last reload was refused: it has 3 findings\n", "not ready" },
+    { "a policy file that was edited", edited,
+        "  the policy file was edited: SIGHUP brings it into force\n",
+        "not ready" },
     { "a text that would clear the screen", bad_text,
         "  held: orders 0: ?[2J<script>&\"?\n", "\x1b" },
 };
@@ -186,6 +198,8 @@ test_html(void **state)
         { "not ready stands out", held, "<tr class=\"no\">", "<tr>\n" },
         { "a reload that was refused", refused_reload,
             "The last reload was refused: it has 3 findings", "held:" },
+        { "a policy file that was edited", edited, "The policy file was edited",
+            "held:" },
         { "before the first report", no_report, "<td>starting</td>", "held:" },
     };
 

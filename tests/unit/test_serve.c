@@ -205,6 +205,38 @@ test_refused_reload_is_shown(void **state)
     end(&place);
 }
 
+/* What is in the file and what is in force. */
+static void
+test_edited_policy_is_shown(void **state)
+{
+    static const struct {
+        const char *label, *text; /* NULL: the file is removed */
+        bool want;
+    } rows[] = {
+        { "as it was", AGENTFIX_FLOW("a", "x") AGENTFIX_FLOW("b", "y"), false },
+        { "edited", AGENTFIX_FLOW("a", "x"), true },
+        { "gone", NULL, true },
+    };
+    struct place place;
+    struct clock clock;
+
+    (void)state;
+    begin(&place, &clock);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *body;
+
+        print_message("%s\n", rows[i].label);
+        if (rows[i].text != NULL)
+            agentfix_write(&place.fix, rows[i].text);
+        else
+            assert_int_equal(unlink(place.fix.path), 0);
+        (void)ask(&place, "GET", "/", &body);
+        assert_int_equal(strstr(body, "was edited") != NULL, rows[i].want);
+        free(body);
+    }
+    end(&place);
+}
+
 int
 main(void)
 {
@@ -213,6 +245,7 @@ main(void)
         cmocka_unit_test(test_pages),
         cmocka_unit_test(test_orders),
         cmocka_unit_test(test_refused_reload_is_shown),
+        cmocka_unit_test(test_edited_policy_is_shown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

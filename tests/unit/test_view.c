@@ -62,7 +62,7 @@ test_status(void **state)
         "\"kedge\":{\"from\":\"plant7\",\"to\":\"cloud\","
         "\"policy\":\"/etc/kedge/policy.yaml\",\"policy_sha256\":"
         "\"0123456789abcdef0123456789abcdef"
-        "0123456789abcdef0123456789abcdef\","
+        "0123456789abcdef0123456789abcdef\",\"policy_edited\":false,"
         "\"ready\":true,\"state\":\"running\",\"placement\":\"source\","
         "\"state_age_ms\":5000,\"report_age_ms\":0,\"last_ack_age_ms\":600,"
         "\"source_up\":true,\"target_up\":true,"
@@ -114,7 +114,7 @@ test_before_the_first_report(void **state)
         "\"kedge\":{\"from\":\"plant7\",\"to\":\"cloud\","
         "\"policy\":\"/etc/kedge/policy.yaml\",\"policy_sha256\":"
         "\"0123456789abcdef0123456789abcdef"
-        "0123456789abcdef0123456789abcdef\","
+        "0123456789abcdef0123456789abcdef\",\"policy_edited\":false,"
         "\"ready\":false,\"not_ready\":\"starting\"}}}}");
 }
 
