@@ -25,6 +25,7 @@ struct kmake_settings {
     struct err err;
 };
 
+/* Asks for all settings of the topics named; what is in there is replaced. */
 bool kmake_settings_ask(struct kadmin *admin, const struct kjob *job,
     struct kmake_settings *settings, size_t n, struct err *err) MUST_CHECK;
 /* The value; NULL: not told. */
@@ -42,8 +43,10 @@ struct kmake_spec {
     struct err err;
 };
 
+/* One request for all.  Only settings that are `own` are set. */
 bool kmake_topics(struct kadmin *admin, const struct kjob *job,
     struct kmake_spec *specs, size_t n, struct err *err) MUST_CHECK;
+/* The same, to `partitions`; nothing else of a spec matters. */
 bool kmake_grow(struct kadmin *admin, const struct kjob *job,
     struct kmake_spec *specs, size_t n, struct err *err) MUST_CHECK;
 

@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "group.h"
+#include "kgroupq.h"
 #include "kproof.h"
 #include "ktext.h"
 #include "kworker.h"
@@ -34,36 +35,15 @@ struct kmember {
     struct lane *lanes;
     size_t n_lanes;
     struct kproof_desk *desk; /* for what blocks */
-    struct group_event *out;  /* ring of what is to be told */
-    size_t out_room, out_first, out_n;
+    struct kgroupq *out;      /* what is to be told */
 };
-
-static void
-tell(struct kmember *member, const struct group_event *event)
-{
-    if (member->out_n == member->out_room) {
-        size_t room = member->out_room == 0 ? 32 : member->out_room * 2;
-        struct group_event *out = calloc(room, sizeof *out);
-
-        if (out == NULL)
-            abort(); /* a lane that nobody hears of would never be given up */
-        for (size_t i = 0; i < member->out_n; i++)
-            out[i] = member->out[(member->out_first + i) % member->out_room];
-        free(member->out);
-        member->out = out;
-        member->out_room = room;
-        member->out_first = 0;
-    }
-    member->out[(member->out_first + member->out_n++) % member->out_room] =
-        *event;
-}
 
 static void
 tell_lane(struct kmember *member, enum group_event_kind kind, int32_t lane)
 {
-    tell(member, &(struct group_event){ .kind = kind,
-                     .lane = lane,
-                     .hint = GROUP_NO_HINT });
+    kgroupq_put(member->out, &(struct group_event){ .kind = kind,
+                                 .lane = lane,
+                                 .hint = GROUP_NO_HINT });
 }
 
 static void
@@ -78,7 +58,7 @@ tell_failed(struct kmember *member, rd_kafka_resp_err_t code,
         return;
     member->said = code;
     kconf_err(&event.err, code, detail);
-    tell(member, &event);
+    kgroupq_put(member->out, &event);
 }
 
 /* NULL: no such lane. */
@@ -100,7 +80,7 @@ make_lane(struct kmember *member, int32_t lane)
         struct lane *lanes = reallocarray(member->lanes, n, sizeof *lanes);
 
         if (lanes == NULL)
-            abort(); /* the same as in tell() */
+            abort(); /* as in kgroupq_put() */
         memset(lanes + member->n_lanes, 0,
             (n - member->n_lanes) * sizeof *lanes);
         member->lanes = lanes;
@@ -308,24 +288,6 @@ kmember_join(void *self, struct err *err)
     return true;
 }
 
-/* Answers to prove() are still owed; everything else is void. */
-static void
-drop_events(struct kmember *member)
-{
-    size_t n = member->out_n;
-
-    for (size_t i = 0; i < n; i++) {
-        struct group_event event = member->out[member->out_first];
-
-        member->out_first = (member->out_first + 1) % member->out_room;
-        member->out_n--;
-        if (event.kind == GROUP_PROVED)
-            event.kind = GROUP_REFUSED;
-        if (event.kind == GROUP_REFUSED || event.kind == GROUP_UNSURE)
-            tell(member, &event);
-    }
-}
-
 static void
 kmember_leave(void *self)
 {
@@ -333,7 +295,7 @@ kmember_leave(void *self)
 
     member->joined = false;
     member->said = RD_KAFKA_RESP_ERR_NO_ERROR;
-    drop_events(member);
+    kgroupq_void(member->out);
     end_client(member);
 }
 
@@ -348,7 +310,7 @@ told(struct kmember *member, struct kproof *proof)
             !lane->assigned || lane->stint != proof->stint ||
             rd_kafka_assignment_lost(member->rk) != 0))
         proof->event.kind = GROUP_REFUSED;
-    tell(member, &proof->event);
+    kgroupq_put(member->out, &proof->event);
 }
 
 /* The worker sits in a call that does not come back.  The client that it is
@@ -384,10 +346,10 @@ look(struct kmember *member)
     }
     if (member->joined && member->rk == NULL && !join_group(member, &err)) {
         end_client(member);
-        tell(member, &(struct group_event){ .kind = GROUP_FAILED,
-                         .lane = -1,
-                         .hint = GROUP_NO_HINT,
-                         .err = err });
+        kgroupq_put(member->out, &(struct group_event){ .kind = GROUP_FAILED,
+                                     .lane = -1,
+                                     .hint = GROUP_NO_HINT,
+                                     .err = err });
         member->joined = false;
     }
     while (member->rk != NULL &&
@@ -410,14 +372,10 @@ kmember_event(void *self, struct group_event *event)
 {
     struct kmember *member = self;
 
-    if (member->out_n == 0)
-        look(member);
-    if (member->out_n == 0)
-        return false;
-    *event = member->out[member->out_first];
-    member->out_first = (member->out_first + 1) % member->out_room;
-    member->out_n--;
-    return true;
+    if (kgroupq_take(member->out, event))
+        return true;
+    look(member);
+    return kgroupq_take(member->out, event);
 }
 
 static void
@@ -470,7 +428,7 @@ kmember_free(void *self)
         free(member->texts); /* else an abandoned job may look at them */
     kworker_watch_drop(member->o.watch);
     free(member->lanes);
-    free(member->out);
+    kgroupq_free(member->out);
     free(member);
 }
 
@@ -500,9 +458,12 @@ kmember_open(struct group *group, const struct kmember_options *options,
                        &member->o.topic, &member->o.group_id },
             4, err);
     if (member->texts != NULL)
+        member->out = kgroupq_new(err);
+    if (member->out != NULL)
         member->desk = kproof_desk_new(member->o.wake, member->o.clock,
             member->o.watch, err);
     if (member->desk == NULL) {
+        kgroupq_free(member->out);
         free(member->texts);
         free(member);
         return false;

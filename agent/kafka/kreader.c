@@ -3,6 +3,7 @@
 #include "clock.h"
 #include "klane.h"
 #include "kledger.h"
+#include "ksqueeze.h"
 #include "kworker.h"
 
 #include <stdio.h>
@@ -12,7 +13,6 @@
 #define SLICE_MS 200
 #define ASK_MS 1000     /* one question; asked again until the time is up */
 #define SQUEEZE_AT 4096 /* records, before the newest of each key are kept */
-#define DROPPED INT64_C(-2)
 #define PARTITIONS_MAX 10000
 
 struct reader {
@@ -87,59 +87,6 @@ stood_still(const struct reader *reader, const char *what)
     return STORE_RETRY;
 }
 
-static int
-by_key(const struct ledger_record *a, const struct ledger_record *b)
-{
-    int order = (int)a->kind - (int)b->kind;
-
-    if (order != 0 || a->kind != LEDGER_ENTRY)
-        return order;
-    if ((order = strcmp(a->entry.topic, b->entry.topic)) != 0)
-        return order;
-    return (a->entry.partition > b->entry.partition) -
-           (a->entry.partition < b->entry.partition);
-}
-
-static int
-by_key_then_offset(const void *left, const void *right)
-{
-    const struct ledger_record *a = *(struct ledger_record *const *)left;
-    const struct ledger_record *b = *(struct ledger_record *const *)right;
-    int order = by_key(a, b);
-
-    return order != 0 ? order
-                      : (a->offset > b->offset) - (a->offset < b->offset);
-}
-
-/* Keeps the newest record of each key, in the order of the log. */
-static void
-squeeze(struct reader *reader)
-{
-    struct ledger_batch *batch = reader->batch;
-    struct ledger_record **sorted = calloc(batch->n, sizeof(void *));
-    size_t kept = 0;
-
-    if (sorted == NULL)
-        return; /* the batch grows, and says so when it cannot */
-    for (size_t i = 0; i < batch->n; i++)
-        sorted[i] = &batch->records[i];
-    qsort(sorted, batch->n, sizeof(void *), by_key_then_offset);
-    for (size_t i = 0; i + 1 < batch->n; i++) {
-        if (by_key(sorted[i], sorted[i + 1]) == 0)
-            sorted[i]->offset = DROPPED;
-    }
-    free(sorted);
-    for (size_t i = 0; i < batch->n; i++) {
-        if (batch->records[i].offset == DROPPED)
-            continue;
-        if (kept != i)
-            batch->records[kept] = batch->records[i];
-        kept++;
-    }
-    batch->n = kept;
-    reader->squeeze_at = kept * 2 > SQUEEZE_AT ? kept * 2 : SQUEEZE_AT;
-}
-
 static bool
 of_lane(const struct ledger_record *record, int32_t lane)
 {
@@ -179,8 +126,12 @@ keep(struct reader *reader, const struct ledger_record *record)
 {
     struct ledger_record *room = NULL;
 
-    if (reader->batch->n >= reader->squeeze_at)
-        squeeze(reader);
+    if (reader->batch->n >= reader->squeeze_at) {
+        ksqueeze_batch(reader->batch);
+        reader->squeeze_at = reader->batch->n * 2 > SQUEEZE_AT
+                                 ? reader->batch->n * 2
+                                 : SQUEEZE_AT;
+    }
     if ((room = ledger_batch_add(reader->batch)) == NULL)
         return err_set_retry(reader->err, ERR_MEMORY, "%zu ledger records",
             reader->batch->n);
