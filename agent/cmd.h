@@ -17,13 +17,13 @@
 /* sysexits.h; `kedge run` ends with 0, 64, 66, 70, 77 or 78 only. */
 enum cmd_exit {
     CMD_OK = 0,
-    CMD_USAGE = 64,    /* the words on the command line */
-    CMD_NO_INPUT = 66, /* a file is missing */
+    CMD_USAGE = 64,       /* the words on the command line */
+    CMD_NO_INPUT = 66,    /* a file is missing */
     CMD_UNAVAILABLE = 69, /* a cluster, or a running agent, is not reached */
-    CMD_SOFTWARE = 70, /* a bug */
+    CMD_SOFTWARE = 70,    /* a bug */
     CMD_TRY_LATER = 75,
     CMD_NO_PERMISSION = 77, /* a signature or a permission refused */
-    CMD_CONFIG = 78,   /* the policy is refused */
+    CMD_CONFIG = 78,        /* the policy is refused */
 };
 
 struct cmd_ctx {
@@ -43,12 +43,12 @@ int cmd_fail(struct cmd_ctx *ctx, const struct err *err);
 int cmd_usage(struct cmd_ctx *ctx, const char *name, const char *text);
 
 /* In files of their own. */
-cmd_fn cmd_check_run;       /* cmd_check.c: check, --check */
-cmd_fn cmd_check_explain;   /* cmd_check.c: explain CODE */
-cmd_fn cmd_check_policy;    /* cmd_check.c: policy show */
-cmd_fn cmd_run_run;         /* cmd_run.c: the daemon */
-cmd_fn cmd_status_run;      /* cmd_status.c: status */
-cmd_fn cmd_status_flow;     /* cmd_status.c: flow pause|resume|restart */
-cmd_fn cmd_demo_run;        /* cmd_demo.c: demo */
+cmd_fn cmd_check_run;     /* cmd_check.c: check, --check */
+cmd_fn cmd_check_explain; /* cmd_check.c: explain CODE */
+cmd_fn cmd_check_policy;  /* cmd_check.c: policy show */
+cmd_fn cmd_run_run;       /* cmd_run.c: the daemon */
+cmd_fn cmd_status_run;    /* cmd_status.c: status */
+cmd_fn cmd_status_flow;   /* cmd_status.c: flow pause|resume|restart */
+cmd_fn cmd_demo_run;      /* cmd_demo.c: demo */
 
 #endif

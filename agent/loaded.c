@@ -151,6 +151,21 @@ loaded_digest(const struct loaded *loaded)
     return loaded->digest;
 }
 
+bool
+loaded_is_file(const char *path, const char *digest)
+{
+    char now[LOADED_DIGEST_SIZE];
+    size_t len = 0;
+    struct err err;
+    char *text = file_read(path, POLICY_BYTES_MAX, &len, &err);
+
+    if (text == NULL)
+        return false;
+    digest_sha256(now, text, len);
+    free(text);
+    return strcmp(now, digest) == 0;
+}
+
 const struct policy_flow *
 loaded_flow(const struct loaded *loaded, const char *name)
 {

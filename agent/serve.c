@@ -1,13 +1,11 @@
 #include "serve.h"
 
 #include "clock.h"
-#include "digest.h"
 #include "endpoint.h"
-#include "file.h"
 #include "flows.h"
 #include "json.h"
+#include "loaded.h"
 #include "page.h"
-#include "policy.h"
 #include "scrape.h"
 #include "view.h"
 
@@ -19,7 +17,7 @@ struct serve {
     struct flows *flows;
     const struct clock *clock;
     struct view_agent agent; /* the flows are filled in for each answer */
-    char digest[80];
+    char digest[LOADED_DIGEST_SIZE];
     char note[256];
 };
 
@@ -77,17 +75,7 @@ look(struct serve *serve)
 static const struct view_agent *
 look_at_file(struct serve *serve)
 {
-    char digest[DIGEST_SHA256_SIZE];
-    struct err err;
-    size_t len = 0;
-    char *text = file_read(serve->agent.policy, POLICY_BYTES_MAX, &len, &err);
-
-    serve->agent.edited = true; /* also when it is not there any more */
-    if (text != NULL) {
-        digest_sha256(digest, text, len);
-        serve->agent.edited = strcmp(digest, serve->digest) != 0;
-        free(text);
-    }
+    serve->agent.edited = !loaded_is_file(serve->agent.policy, serve->digest);
     return look(serve);
 }
 

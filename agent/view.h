@@ -18,15 +18,18 @@ struct json;
 struct metrics;
 struct report_part;
 
+/* A flow at one moment: its newest report, and what is judged from it. */
 struct view_flow {
     const char *name, *from, *to;
     const struct flow_report *report; /* NULL: it has not made one yet */
     const struct metrics *metrics;
     bool ready, starting;
-    char why[400]; /* of not being ready */
+    char why[400]; /* of not being ready: a clause, with the remedy if there
+                    * is one */
     int64_t records_per_s, bytes_per_s;
 };
 
+/* The agent, and all its flows. */
 struct view_agent {
     const char *name;
     const char *policy, *digest; /* path, and SHA-256 of what is in force */
@@ -57,10 +60,16 @@ bool view_is_ours(const struct flow_report *report,
  * there is nothing to send, -1 when it is not known. */
 int64_t view_age_ms(const struct report_part *part, int64_t now_wall_ms);
 
-/* GET /connectors/{flow}, .../status, and /connectors?expand=status. */
+/* GET /connectors/{flow}: the names of the clusters, and a task for each of
+ * our lanes. */
 struct json *view_info(const struct view_flow *flow);
+
+/* GET /connectors/{flow}/status: Connect's members, and one named "kedge" with
+ * everything that Connect has no place for. */
 struct json *view_status(const struct view_agent *agent,
     const struct view_flow *flow);
+
+/* GET /connectors?expand=status: the status of each flow, by its name. */
 struct json *view_all(const struct view_agent *agent);
 
 #endif

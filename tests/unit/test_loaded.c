@@ -59,6 +59,9 @@ test_accepted(void **state)
     assert_non_null(loaded);
     assert_int_equal(loaded_policy(loaded)->n_flows, 2);
     assert_int_equal(strlen(loaded_digest(loaded)), 64);
+    assert_true(loaded_is_file(fix.path, loaded_digest(loaded)));
+    assert_false(loaded_is_file(fix.path, "0"));
+    assert_false(loaded_is_file("/nowhere", loaded_digest(loaded)));
     flow = loaded_flow(loaded, "b");
     assert_non_null(flow);
     assert_null(loaded_flow(loaded, "c"));
