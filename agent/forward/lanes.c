@@ -100,7 +100,9 @@ drop(struct lanes *lanes, struct lane *lane)
     lanes->o.ops->drop(lanes->o.ctx, lane->number);
     if (lane->client)
         lanes->o.store.ops->close(lanes->o.store.self, lane->number);
-    lanes->unclean = lanes->unclean || wire || lane->committing;
+    /* A snapshot of a lane that is not taken over yet is nobody's loss. */
+    lanes->unclean = lanes->unclean || wire ||
+        (lane->committing && lane->phase == LANE_P_FINISH);
     lane->client = false;
     lane->committing = false;
     lane->term = REPORT_UNKNOWN;
