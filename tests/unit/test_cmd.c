@@ -6,6 +6,7 @@
 
 #include "cmdfix.h"
 #include "err.h"
+#include "file.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -105,6 +106,37 @@ test_main(void **state)
     }
 }
 
+/* Every command that is listed stands in the manual. */
+static void
+test_manual(void **state)
+{
+    static char out[16384], said[16384];
+    char *manual, *rest = NULL;
+    struct err err;
+    size_t len = 0;
+    int n = 0;
+
+    (void)state;
+    manual = file_read(DOCS "/kedge.1", 1 << 20, &len, &err);
+    if (manual == NULL)
+        fail_msg("%s", err.text);
+    assert_int_equal(run_main("kedge help", out, said, sizeof out), CMD_OK);
+    for (char *line = strtok_r(out, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char row[64];
+
+        if (strncmp(line, "  ", 2) != 0)
+            continue;
+        (void)snprintf(row, sizeof row, "\n.Nm kedge\n.Cm %.*s",
+            (int)strcspn(line + 2, " "), line + 2);
+        if (strstr(manual, row) == NULL)
+            fail_msg("not in kedge.1: %s", line);
+        n++;
+    }
+    assert_in_range(n, 5, 30);
+    free(manual);
+}
+
 /* What cannot be written was not said. */
 static void
 test_full_disk(void **state)
@@ -167,6 +199,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_main),
+        cmocka_unit_test(test_manual),
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_statuses),
     };
