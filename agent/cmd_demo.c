@@ -17,9 +17,10 @@ read_status(const struct adminc_reply *reply, struct demo_status *status)
     struct json *json = json_parse(reply->body, reply->len, &err);
     const struct json *kedge = json_get(json, "kedge");
 
-    status->known =
-        json_get_int(kedge, "true_lag", &status->true_lag) &&
-        json_get_int(kedge, "in_flight_records", &status->in_flight);
+    if (!json_get_int(kedge, "true_lag", &status->true_lag))
+        status->true_lag = -1;
+    if (!json_get_int(kedge, "in_flight_records", &status->in_flight))
+        status->in_flight = -1;
     json_free(json);
 }
 

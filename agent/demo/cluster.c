@@ -12,38 +12,66 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#define ASK_MS 10000
+
 struct cluster {
     /* fixed */
     rd_kafka_t *client;
     rd_kafka_mock_cluster_t *mock;
-    char *bootstrap;
+    char bootstrap[CLUSTER_BROKERS_MAX * 24];
     int brokers;
     uint16_t ports[CLUSTER_BROKERS_MAX];
     /* shared: the broker threads of clients that dial directly read it */
     atomic_uint advertised[CLUSTER_BROKERS_MAX];
 };
 
-/* "127.0.0.1:4711,127.0.0.1:4712" into ports. */
+/* The mock says that its controller is broker 0, and makes none of that
+ * number: every admin request would wait for it.  So the first broker is made
+ * here, and a client asked where it listens. */
 static bool
-read_ports(struct cluster *cluster)
+make_brokers(struct cluster *cluster, struct err *err)
 {
-    const char *at = cluster->bootstrap;
+    const struct rd_kafka_metadata *found = NULL;
+    rd_kafka_resp_err_t failed;
+    int n = 0;
 
-    for (int i = 0; i < cluster->brokers; i++) {
-        const char *colon = strchr(at, ':');
-        char *end;
-        unsigned long port;
-
-        if (colon == NULL)
-            return false;
-        port = strtoul(colon + 1, &end, 10);
-        if (port == 0 || port > UINT16_MAX || (*end != ',' && *end != '\0'))
-            return false;
-        cluster->ports[i] = (uint16_t)port;
-        atomic_init(&cluster->advertised[i], (unsigned)port);
-        at = end;
+    cluster->mock =
+        rd_kafka_mock_cluster_new(cluster->client, cluster->brokers - 1);
+    if (cluster->mock == NULL)
+        return err_set(err, ERR_KAFKA, "no ports to listen on");
+    failed = rd_kafka_mock_broker_add(cluster->mock, 0);
+    if (!failed) {
+        (void)rd_kafka_brokers_add(cluster->client,
+            rd_kafka_mock_cluster_bootstraps(cluster->mock));
+        failed = rd_kafka_metadata(cluster->client, 0, NULL, &found, ASK_MS);
     }
-    return true;
+    if (failed)
+        return err_set(err, ERR_KAFKA, "%s", rd_kafka_err2str(failed));
+    for (int i = 0; i < found->broker_cnt; i++) {
+        int32_t id = found->brokers[i].id;
+
+        if (id < 0 || id >= cluster->brokers)
+            continue;
+        cluster->ports[id] = (uint16_t)found->brokers[i].port;
+        atomic_init(&cluster->advertised[id], (unsigned)cluster->ports[id]);
+        n++;
+    }
+    rd_kafka_metadata_destroy(found);
+    return n == cluster->brokers ||
+           err_set(err, ERR_KAFKA, "%d brokers of %d", n, cluster->brokers);
+}
+
+static bool
+write_bootstrap(struct cluster *cluster, struct err *err)
+{
+    int used = 0;
+
+    for (int i = 0; i < cluster->brokers; i++)
+        used += snprintf(cluster->bootstrap + used,
+            sizeof cluster->bootstrap - (size_t)used, "%s127.0.0.1:%u",
+            i == 0 ? "" : ",", (unsigned)cluster->ports[i]);
+    return used < (int)sizeof cluster->bootstrap ||
+           err_set(err, ERR_KAFKA, "too many brokers");
 }
 
 struct cluster *
@@ -51,32 +79,31 @@ cluster_new(int brokers, struct err *err)
 {
     struct cluster *cluster = calloc(1, sizeof *cluster);
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    char why[200] = "no memory";
+    char why[200];
     bool ok = false;
 
-    assert(brokers > 0 && brokers <= CLUSTER_BROKERS_MAX);
-    if (cluster == NULL)
+    assert(brokers >= 2 && brokers <= CLUSTER_BROKERS_MAX);
+    if (cluster == NULL) {
+        err_set(err, ERR_MEMORY, "no memory");
         goto out;
+    }
     cluster->brokers = brokers;
     rd_kafka_conf_set_log_cb(conf, NULL);
     cluster->client = rd_kafka_new(RD_KAFKA_PRODUCER, conf, why, sizeof why);
-    if (cluster->client == NULL)
-        goto out;
-    conf = NULL; /* the client has it */
-    cluster->mock = rd_kafka_mock_cluster_new(cluster->client, brokers);
-    if (cluster->mock == NULL) {
-        (void)strcpy(why, "no ports to listen on");
+    if (cluster->client == NULL) {
+        err_set(err, ERR_KAFKA, "%s", why);
         goto out;
     }
+    conf = NULL; /* the client has it */
+    if (!make_brokers(cluster, err) || !write_bootstrap(cluster, err))
+        goto out;
     rd_kafka_mock_group_initial_rebalance_delay_ms(cluster->mock, 0);
-    cluster->bootstrap =
-        strdup(rd_kafka_mock_cluster_bootstraps(cluster->mock));
-    ok = cluster->bootstrap != NULL && read_ports(cluster);
+    ok = true;
 out:
     if (conf != NULL)
         rd_kafka_conf_destroy(conf);
     if (!ok) {
-        err_set(err, ERR_KAFKA, "embedded cluster: %s", why);
+        err_wrap(err, "embedded cluster");
         cluster_free(cluster);
         cluster = NULL;
     }
@@ -92,7 +119,6 @@ cluster_free(struct cluster *cluster)
         rd_kafka_mock_cluster_destroy(cluster->mock);
     if (cluster->client != NULL)
         rd_kafka_destroy(cluster->client);
-    free(cluster->bootstrap);
     free(cluster);
 }
 
@@ -133,7 +159,7 @@ cluster_advertise(struct cluster *cluster, int i, uint16_t port)
 {
     assert(i >= 0 && i < cluster->brokers);
     atomic_store(&cluster->advertised[i], port);
-    rd_kafka_mock_broker_set_host_port(cluster->mock, i + 1, "127.0.0.1", port);
+    rd_kafka_mock_broker_set_host_port(cluster->mock, i, "127.0.0.1", port);
 }
 
 /* On a broker's thread of the client.  An advertised port becomes the real

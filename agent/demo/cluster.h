@@ -21,6 +21,7 @@
 struct cluster;
 struct rd_kafka_conf_s;
 
+/* At least 2 brokers: the first is the controller. */
 struct cluster *cluster_new(int brokers, struct err *err) MUST_CHECK;
 void cluster_free(struct cluster *cluster); /* NULL is fine */
 

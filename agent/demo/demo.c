@@ -17,10 +17,9 @@
 
 #define SPREAD_MS 8000 /* over which the records are produced */
 #define CUT_MS 4000    /* for which the link is cut */
-#define STALL_MS 90000 /* nothing arrives for so long: it will not */
+#define STALL_MS 60000 /* nothing arrives for so long: it will not */
 #define STOP_MS 30000  /* the agent's, to drain and end */
 #define DRAIN_MS 30000 /* ours, to read what is there */
-#define STATUS_MS 500
 
 enum phase {
     PHASE_WAKING,   /* a few records, until the first has arrived */
@@ -160,7 +159,7 @@ static void
 show(struct play *play)
 {
     const struct demo_options *options = play->options;
-    struct demo_status status = { 0 };
+    struct demo_status status = { -1, -1 };
     int64_t since_ms = play->now_ms - play->shown_ms;
     struct playbill_line line = {
         .produced = load_delivered(play->load),
@@ -168,13 +167,14 @@ show(struct play *play)
         .cut = play->phase == PHASE_CUT,
     };
 
-    if (since_ms < STATUS_MS)
+    if (since_ms < playbill_interval_ms(options->out))
         return;
     if (options->status != NULL)
         options->status(options->status_ctx, play->stage->socket, STAGE_FLOW,
             &status);
-    line.lag = status.known ? status.true_lag : line.produced - line.arrived;
-    line.in_flight = status.known ? status.in_flight : -1;
+    line.lag =
+        status.true_lag >= 0 ? status.true_lag : line.produced - line.arrived;
+    line.in_flight = status.in_flight;
     line.per_s = (play->arrived - play->shown_arrived) * 1000 / since_ms;
     if (line.lag > play->bill.peak_lag)
         play->bill.peak_lag = line.lag;

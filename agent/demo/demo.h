@@ -18,13 +18,12 @@
 
 #define DEMO_RECORDS 100000
 
-/* What the agent says of its flow. */
+/* What the agent says of its flow, in records; -1: it does not. */
 struct demo_status {
-    bool known;
-    int64_t true_lag, in_flight; /* records */
+    int64_t true_lag, in_flight;
 };
 
-/* Asks the agent behind the admin socket; about twice a second. */
+/* Asks the agent behind the admin socket; with every line of progress. */
 typedef void demo_status_fn(void *ctx, const char *socket, const char *flow,
     struct demo_status *status);
 

@@ -33,6 +33,12 @@ is_terminal(FILE *out)
     return fd != -1 && isatty(fd) == 1;
 }
 
+int
+playbill_interval_ms(FILE *out)
+{
+    return is_terminal(out) ? 250 : 2000;
+}
+
 void
 playbill_say(FILE *out, const char *text)
 {

@@ -32,6 +32,9 @@ struct playbill {
 void playbill_opening(FILE *out, const struct stage *stage,
     const struct load_plan *plan);
 
+/* How often a line is worth it. */
+int playbill_interval_ms(FILE *out);
+
 /* How it stands, `since_ms` after the start. */
 void playbill_progress(FILE *out, const struct playbill_line *line,
     int64_t since_ms);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PLANT_BROKERS 2
 #define CLOUD_BROKERS 3
 #define LANES 8
 #define DAY_MS INT64_C(86400000)
@@ -66,7 +67,7 @@ make_topics(struct stage *stage, struct err *err)
 static bool
 make_clusters(struct stage *stage, struct err *err)
 {
-    stage->plant = cluster_new(1, err);
+    stage->plant = cluster_new(PLANT_BROKERS, err);
     if (stage->plant == NULL)
         return false;
     stage->cloud = cluster_new(CLOUD_BROKERS, err);
@@ -146,27 +147,36 @@ make_tlsend(struct stage *stage, struct err *err)
 }
 
 static void
+print_ports(const struct stage *stage, bool cloud, FILE *out)
+{
+    int n = cluster_brokers(cloud ? stage->cloud : stage->plant);
+
+    for (int i = 0; i < n; i++)
+        (void)fprintf(out, "%s\"127.0.0.1:%u\"", i == 0 ? "" : ", ",
+            (unsigned)(cloud ? tlsend_port(stage->tlsend, (size_t)i)
+                             : cluster_port(stage->plant, i)));
+}
+
+static void
 print_policy(const struct stage *stage, FILE *out)
 {
-    (void)fprintf(out,
-        "version: 1\n"
-        "agent:\n"
-        "  site: plant\n"
-        "placement:\n"
-        "  because: firewall\n"
-        "  outage_budget: 72h\n"
-        "clusters:\n"
-        "  plant:\n"
-        "    site: plant\n"
-        "    bootstrap: [\"%s\"]\n"
-        "    tls: off\n"
-        "  cloud:\n"
-        "    site: cloud\n"
-        "    bootstrap: [",
-        cluster_bootstrap(stage->plant));
-    for (size_t i = 0; i < CLOUD_BROKERS; i++)
-        (void)fprintf(out, "%s\"127.0.0.1:%u\"", i == 0 ? "" : ", ",
-            (unsigned)tlsend_port(stage->tlsend, i));
+    (void)fprintf(out, "version: 1\n"
+                       "agent:\n"
+                       "  site: plant\n"
+                       "placement:\n"
+                       "  because: firewall\n"
+                       "  outage_budget: 72h\n"
+                       "clusters:\n"
+                       "  plant:\n"
+                       "    site: plant\n"
+                       "    bootstrap: [");
+    print_ports(stage, false, out);
+    (void)fprintf(out, "]\n"
+                       "    tls: off\n"
+                       "  cloud:\n"
+                       "    site: cloud\n"
+                       "    bootstrap: [");
+    print_ports(stage, true, out);
     (void)fprintf(out,
         "]\n"
         "    tls:\n"

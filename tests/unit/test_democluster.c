@@ -87,7 +87,7 @@ test_counts_what_was_sent_twice(void **state)
         .base_wall_ms = INT64_C(1790000000000),
     };
     struct err err;
-    struct cluster *cluster = cluster_new(1, &err);
+    struct cluster *cluster = cluster_new(2, &err);
     struct proof *proof = proof_new(&plan, &err);
     struct reader *reader;
     struct proof_counts counts;
