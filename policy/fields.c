@@ -84,7 +84,7 @@ TABLE(tls, "clusters.NAME.tls", tls_rows, .switched = true,
 
 static const struct field password_rows[] = {
     { "file", FIELD_TEXT, AT(policy_sasl, password_file), .required = true,
-        .form = FORM_PATH,
+        .form = FORM_SECRET_PATH,
         .help = "File with the password, readable by nobody else." },
     { "credential", FIELD_LATER,
         .help = "A credential of the service manager." },

@@ -4,8 +4,11 @@
 #include "secret.h"
 #include "yaml_tree.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PEM_MAX (1024u * 1024)
 
@@ -51,23 +54,28 @@ check_plain(struct findings *found, struct span at, const char *path)
     free(bytes);
 }
 
-/* Keys are looked at by whoever can read them; here only at their file. */
-static void
+/* There, a file, and nobody else's to read.  What is in a key is for whoever
+ * knows keys. */
+static bool
 check_private(struct findings *found, struct span at, const char *path)
 {
     struct err err;
-    size_t len = 0;
-    char *bytes = NULL;
+    bool ok = false;
+    int fd = -1;
 
     if (path == NULL)
-        return;
-    bytes = file_read_private(path, PEM_MAX, &len, &err);
-    if (bytes == NULL) {
-        report(found, at, path, true, &err);
-        return;
+        return false;
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd == -1) {
+        err_sys(&err, errno == ENOENT ? ERR_MISSING : ERR_IO, "%s", path);
+        report(found, at, path, false, &err);
+        return false;
     }
-    explicit_bzero(bytes, len);
-    free(bytes);
+    ok = file_check_private(fd, path, &err);
+    if (!ok)
+        report(found, at, path, true, &err);
+    close(fd);
+    return ok;
 }
 
 static void
@@ -76,11 +84,11 @@ check_password(struct findings *found, struct span at, const char *path)
     struct err err;
     struct secret *secret = NULL;
 
-    if (path == NULL)
+    if (!check_private(found, at, path))
         return;
     secret = secret_from_file(path, &err);
     if (secret == NULL)
-        report(found, at, path, true, &err);
+        report(found, at, path, false, &err);
     secret_free(secret);
 }
 
@@ -94,7 +102,7 @@ files_check(const struct policy *policy, struct findings *found)
         check_plain(found, files_place(policy, cluster, "tls", "ca"), tls->ca);
         check_plain(found, files_place(policy, cluster, "tls", "cert"),
             tls->cert);
-        check_private(found, files_place(policy, cluster, "tls", "key"),
+        (void)check_private(found, files_place(policy, cluster, "tls", "key"),
             tls->key);
         check_password(found, files_place(policy, cluster, "sasl", "password"),
             cluster->sasl.password_file);

@@ -119,13 +119,25 @@ flowrules_encryption(const struct judge *judge, const struct policy_flow *flow)
             "because: encryption, but the target is not TLS");
 }
 
+/* Something stands there, though not in a way that was understood. */
+static bool
+says_measured(const struct judge *judge, const struct policy_flow *flow)
+{
+    const struct yaml *own = yaml_find(judge_flow(judge, flow), "placement");
+    const struct yaml *general = yaml_find(judge->policy->tree, "placement");
+
+    return yaml_find(own, "measured") != NULL ||
+           yaml_find(general, "measured") != NULL;
+}
+
 void
 flowrules_measured(const struct judge *judge, const struct policy_flow *flow)
 {
     const char *date = flow->placement.measured_date;
     int64_t wall_ms = 0;
 
-    if (!flow->at_source || flow->placement.because != POLICY_ENCRYPTION)
+    if (!flow->at_source || flow->placement.because != POLICY_ENCRYPTION ||
+        (date == NULL && says_measured(judge, flow)))
         return;
     if (date == NULL)
         findings_add(judge->found, "KP061", SEVERITY_WARNING,

@@ -45,7 +45,7 @@ value_end(const char *text, size_t at, size_t end)
     return end;
 }
 
-/* {file: PATH} says where a secret is, and may be seen. */
+/* {file: /PATH} says where a secret is, and may be seen. */
 static bool
 is_place(const char *text, size_t at, size_t end)
 {
@@ -55,8 +55,11 @@ is_place(const char *text, size_t at, size_t end)
         return false;
     for (at++; at < end && text[at] == ' ';)
         at++;
-    return end - at >= sizeof word - 1 &&
-           memcmp(text + at, word, sizeof word - 1) == 0;
+    if (end - at < sizeof word || memcmp(text + at, word, sizeof word - 1) != 0)
+        return false;
+    for (at += sizeof word - 1; at < end && strchr(" '\"", text[at]) != NULL;)
+        at++;
+    return at < end && text[at] == '/';
 }
 
 static void
@@ -100,13 +103,47 @@ redact_url(char *text, size_t start, size_t end)
     }
 }
 
+/* A line that ends with such a key has its value below, further in. */
+static bool
+opens_secret(const char *text, size_t start, size_t end)
+{
+    while (end > start && strchr(" \r", text[end - 1]) != NULL)
+        end--;
+    return end > start && text[end - 1] == ':' &&
+           sounds_secret(text + start, end - 1 - start);
+}
+
+/* Below such a key: all but keys, and paths of files. */
+static void
+redact_below(char *text, size_t at, size_t end)
+{
+    const char *colon = memchr(text + at, ':', end - at);
+
+    if (colon != NULL)
+        for (at = (size_t)(colon - text) + 1; at < end && text[at] == ' ';)
+            at++;
+    if (colon == NULL || at >= end || text[at] != '/')
+        cover(text, at, end);
+}
+
 void
 redact_source(char *text, size_t len)
 {
+    size_t below = len; /* how far in the key stands; len: there is none */
+
     for (size_t at = 0; at < len;) {
         const char *line_end = memchr(text + at, '\n', len - at);
         size_t end = line_end == NULL ? len : (size_t)(line_end - text);
+        size_t in = at;
 
+        while (in < end && text[in] == ' ')
+            in++;
+        if (in < end && in - at <= below)
+            below = len;
+        if (below < len)
+            redact_below(text, in, end);
+        else if (opens_secret(text, in, end))
+            below = in - at;
         redact_keys(text, at, end);
         redact_url(text, at, end);
         at = end + 1;

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define MDOC_WIDTH 76 /* some of it for escapes */
+
 /* What a field has besides its sentence, in words. */
 struct facts {
     char type[256], range[96];
@@ -112,28 +114,53 @@ reference_markdown(FILE *out)
 
 /* ---- mdoc ------------------------------------------------------------------- */
 
-/* One sentence a line, as manual pages are written; nothing of a text is taken
- * for a request. */
+static void
+mdoc_word(const char *word, size_t len, bool first, FILE *out)
+{
+    if (first && (*word == '.' || *word == '\''))
+        fputs("\\&", out); /* is no request */
+    for (size_t i = 0; i < len; i++)
+        if (word[i] == '\\')
+            fputs("\\e", out);
+        else
+            fputc(word[i], out);
+}
+
+/* A sentence begins a line, as in manual pages, and no line is long; nothing of
+ * a text is taken for a request. */
 static void
 mdoc_text(const char *text, FILE *out)
 {
-    for (; *text != '\0'; text++) {
-        if (*text == '.' && text[1] == ' ' && text[2] == ' ') {
-            fputs(".\n", out);
-            text += 2;
-        } else if (*text == '\\') {
-            fputs("\\e", out);
-        } else {
-            fputc(*text, out);
+    size_t column = 0;
+
+    while (*text != '\0') {
+        size_t len = strcspn(text, " ");
+        size_t blanks = strspn(text + len, " ");
+
+        if (column > 0 && column + 1 + len > MDOC_WIDTH) {
+            fputc('\n', out);
+            column = 0;
+        } else if (column > 0) {
+            fputc(' ', out);
+            column++;
         }
+        mdoc_word(text, len, column == 0, out);
+        column += len;
+        if (blanks > 1) { /* the end of a sentence */
+            fputc('\n', out);
+            column = 0;
+        }
+        text += len + blanks;
     }
-    fputc('\n', out);
+    if (column > 0)
+        fputc('\n', out);
 }
 
 static void
 mdoc_row(const struct field *field, FILE *out)
 {
     struct facts facts = facts_of(field);
+    char text[512];
 
     fprintf(out, ".It Ic %s\n", field->key);
     mdoc_text(field->help, out);
@@ -141,11 +168,12 @@ mdoc_row(const struct field *field, FILE *out)
         fputs("Not in this version.\n", out);
         return;
     }
-    fprintf(out, "(%s%s%s%s%s%s)\n", facts.type,
+    snprintf(text, sizeof text, "(%s%s%s%s%s%s)", facts.type,
         facts.range[0] != '\0' ? ", " : "", facts.range,
         facts.fallback != NULL ? "; default: " : "",
         facts.fallback != NULL ? facts.fallback : "",
         field->required ? "; required" : "");
+    mdoc_text(text, out);
 }
 
 static void
@@ -190,15 +218,15 @@ put_wrapped(const char *head, const char *text, FILE *out)
     fprintf(out, "  %-6s", head);
     while (*text != '\0') {
         size_t len = strcspn(text, " ");
-        size_t blanks = strspn(text + len, " ");
 
-        if (column > 8 && column + len > 78) {
+        if (column > 8 && column + 1 + len > 78) {
             fprintf(out, "\n%8s", "");
             column = 8;
         }
-        fprintf(out, "%.*s%s", (int)len, text, text[len] == '\0' ? "" : " ");
-        column += len + 1;
-        text += len + blanks;
+        column += (size_t)fprintf(out, "%s%.*s", column > 8 ? " " : "",
+            (int)len, text);
+        text += len;
+        text += strspn(text, " ");
     }
     fprintf(out, "\n");
 }

@@ -135,6 +135,7 @@ refuse_kind(const struct reader *reader, const struct field *field,
     struct yaml *node)
 {
     bool is_text = node->kind == YAML_TEXT;
+    char shown[VALUE_SHOWN_SIZE];
 
     node->spoiled = true;
     if (field->form == FORM_SECRET_PLACE && is_text) {
@@ -150,9 +151,10 @@ refuse_kind(const struct reader *reader, const struct field *field,
         : field->type == FIELD_SECTION ? "a map of keys"
         : field->type == FIELD_NAMED   ? "a map of names"
                                        : "one value");
-    if (field->type == FIELD_LIST && is_text)
-        findings_remedy(reader->found, "%s: ['%.200s']", field->key,
-            node->text);
+    if (field->type == FIELD_LIST && is_text) {
+        value_shown(node->text, shown);
+        findings_remedy(reader->found, "%s: ['%s']", field->key, shown);
+    }
     return false;
 }
 

@@ -2,6 +2,7 @@
 
 #include "format.h"
 #include "nearest.h"
+#include "redact.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,8 @@ static const struct {
     [FORM_NETWORK] = { format_is_network, "KP037",
         "a network with its length, as 192.0.2.0/24" },
     [FORM_PATH] = { format_is_path, "KP038", "a path that starts with '/'" },
+    [FORM_SECRET_PATH] = { format_is_path, "KP038",
+        "a path that starts with '/'" },
     [FORM_DATE] = { format_is_date, "KP036", "a date, as 2026-11-30" },
 };
 
@@ -169,11 +172,19 @@ read_number(struct findings *found, const struct field *field,
 }
 
 /* The text itself, when it has the form; `at` takes a pointer. */
+void
+value_shown(const char *text, char *shown)
+{
+    (void)snprintf(shown, VALUE_SHOWN_SIZE, "%s", text);
+    redact_source(shown, strlen(shown));
+}
+
 bool
 value_read_text(struct findings *found, const struct field *field,
     const struct yaml *node, void *at)
 {
     const char *text = node->text;
+    char shown[VALUE_SHOWN_SIZE];
 
     if (text[0] == '\0') {
         findings_add(found, "KP032", SEVERITY_REFUSE, node->at,
@@ -181,8 +192,11 @@ value_read_text(struct findings *found, const struct field *field,
         return false;
     }
     if (forms[field->form].fits != NULL && !forms[field->form].fits(text)) {
+        value_shown(text, shown);
+        if (field->form == FORM_SECRET_PATH)
+            (void)snprintf(shown, sizeof shown, "...");
         findings_add(found, forms[field->form].code, SEVERITY_REFUSE, node->at,
-            "%s: '%.80s' is not %s", field->key, text, forms[field->form].need);
+            "%s: '%s' is not %s", field->key, shown, forms[field->form].need);
         return false;
     }
     memcpy(at, &text, sizeof text);

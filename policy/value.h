@@ -22,6 +22,11 @@ bool value_read(struct findings *found, const struct field *field,
 bool value_read_text(struct findings *found, const struct field *field,
     const struct yaml *node, void *at);
 
+/* As much of a text as a finding shows, without users and passwords of URLs,
+ * into VALUE_SHOWN_SIZE bytes. */
+#define VALUE_SHOWN_SIZE 81
+void value_shown(const char *text, char *shown);
+
 /* The value of a field of the struct at `base`; empty when there is none. */
 void value_text(const struct field *field, const void *base, char *text,
     size_t size);

@@ -8,12 +8,16 @@
 #include <string.h>
 #include <yaml.h>
 
+#define FOLDED_MAX 16 /* more of them are not said one by one */
+
 struct reader {
     yaml_parser_t parser;
     struct sheet sheet;
     size_t n_nodes;
     struct findings *found;
-    bool stop; /* what follows cannot be read */
+    bool stop;                      /* what follows cannot be read */
+    struct span folded[FOLDED_MAX]; /* texts over several lines */
+    size_t n_folded;
 };
 
 static void
@@ -148,8 +152,8 @@ check_text(struct reader *reader, const yaml_event_t *event,
     if (style == YAML_LITERAL_SCALAR_STYLE ||
         style == YAML_FOLDED_SCALAR_STYLE ||
         event->start_mark.line != event->end_mark.line) {
-        refuse(reader, "KP010", node->at, "a value over several lines",
-            "write it on one line, or as a list of values");
+        if (reader->n_folded < FOLDED_MAX)
+            reader->folded[reader->n_folded++] = node->at;
         return false;
     }
     if (len > YAML_TEXT_MAX) {
@@ -330,6 +334,16 @@ check_start(struct reader *reader, const yaml_event_t *event, bool second)
     }
 }
 
+/* Only now: where a bracket is not closed, what follows it looks like a text
+ * over several lines, and the bracket is what has to be said. */
+static void
+refuse_folded(struct reader *reader)
+{
+    for (size_t i = 0; !reader->stop && i < reader->n_folded; i++)
+        refuse(reader, "KP010", reader->folded[i], "a value over several lines",
+            "write it on one line, or as a list of values");
+}
+
 static struct yaml *
 read_stream(struct reader *reader)
 {
@@ -368,6 +382,7 @@ read_text_file(struct reader *reader)
     yaml_parser_set_input_string(&reader->parser,
         (const unsigned char *)reader->sheet.text, reader->sheet.len);
     root = read_stream(reader);
+    refuse_folded(reader);
     yaml_parser_delete(&reader->parser);
     if (root != NULL && root->kind == YAML_TEXT)
         refuse(reader, "KP011", root->at,

@@ -1,7 +1,8 @@
 /* replay.c - runs a fuzz target over its saved inputs, as an ordinary test.
  *
- * Linked where libFuzzer is not.  Arguments: folders of inputs, or files.  A
- * folder without one input fails, since it would have tested nothing. */
+ * Linked where libFuzzer is not.  Arguments: folders of inputs (and of
+ * folders), or files.  A folder without one input fails, since it would have
+ * tested nothing. */
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,13 +44,15 @@ out:
     return ok;
 }
 
+static size_t replay(const char *path);
+
 static size_t
 replay_folder(const char *path)
 {
     DIR *dir = opendir(path);
     struct dirent *entry;
     char name[4096];
-    size_t n = 0;
+    size_t n = 0, one;
 
     if (dir == NULL) {
         perror(path);
@@ -60,20 +63,30 @@ replay_folder(const char *path)
             continue;
         if (snprintf(name, sizeof name, "%s/%s", path, entry->d_name) >=
                 (int)sizeof name ||
-            !replay_file(name)) {
+            (one = replay(name)) == 0) {
             n = 0;
             break;
         }
-        n++;
+        n += one;
     }
     (void)closedir(dir);
     return n;
 }
 
+/* How many inputs there were; 0: none, or one that failed. */
+static size_t
+replay(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return replay_folder(path); /* as deep as the corpus is */
+    return replay_file(path) ? 1 : 0;
+}
+
 int
 main(int argc, char **argv)
 {
-    struct stat st;
     size_t n;
 
     if (argc < 2) {
@@ -81,10 +94,7 @@ main(int argc, char **argv)
         return 64;
     }
     for (int i = 1; i < argc; i++) {
-        if (stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode))
-            n = replay_folder(argv[i]);
-        else
-            n = replay_file(argv[i]) ? 1 : 0;
+        n = replay(argv[i]);
         if (n == 0) {
             fprintf(stderr, "%s: no input was replayed\n", argv[i]);
             return 1;

@@ -1,0 +1,60 @@
+/* The first line is a pattern, the second a topic.  What its stem says of a
+ * pattern is true of every name that it matches, and of names at all. */
+#include "match.h"
+
+#include <stdint.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+take_line(const uint8_t **data, size_t *size, char *line, size_t room)
+{
+    size_t n = 0;
+
+    while (*size > 0) {
+        char c = (char)*(*data)++;
+
+        (*size)--;
+        if (c == '\n')
+            break;
+        if (c != '\0' && n + 1 < room)
+            line[n++] = c;
+    }
+    line[n] = '\0';
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char pattern[600], topic[300], stem[300];
+    struct err err = { 0 };
+    struct match *match = match_new(&err);
+    size_t at = 0;
+    bool exact = false;
+    enum match_answer answer = MATCH_NO;
+
+    if (match == NULL)
+        return 0;
+    take_line(&data, &size, pattern, sizeof pattern);
+    take_line(&data, &size, topic, sizeof topic);
+    exact = match_stem(pattern, stem, sizeof stem);
+    (void)match_is_loose(pattern);
+    if (!match_add(match, pattern, false, &at, &err)) {
+        if (err.text[0] == '\0' || at > strlen(pattern))
+            __builtin_trap(); /* refused without a reason */
+        match_free(match);
+        return 0;
+    }
+    answer = match_topic(match, topic);
+    if (answer == MATCH_EXCLUDED)
+        __builtin_trap();
+    if (answer == MATCH_YES && (strncmp(topic, stem, strlen(stem)) != 0 ||
+                                   (exact && strcmp(topic, stem) != 0)))
+        __builtin_trap(); /* matches what the stem denies */
+    if (exact && strlen(stem) <= MATCH_NAME_MAX &&
+        match_topic(match, stem) != MATCH_YES)
+        __builtin_trap();
+    match_free(match);
+    return 0;
+}

@@ -1,0 +1,118 @@
+#include "redact.h"
+
+#include "policyfix.h"
+
+static void
+test_lines(void **state)
+{
+    static const struct {
+        const char *label, *text, *want;
+    } cases[] = {
+        { "a password", "password: S3cr3t", "password: ******" },
+        { "in quotes, with what follows kept", "{password: \"S3 r3t\", x: 1}",
+            "{password: *** ****, x: 1}" },
+        { "bare in a flow map: all of the line", "{password: S3cr3t, x: 1}",
+            "{password: ******* ** **" },
+        { "where it is kept may be seen",
+            "password: {file: /etc/kedge/secrets/cloud}",
+            "password: {file: /etc/kedge/secrets/cloud}" },
+        { "another kind of map may not", "password: {value: S3cr3t}",
+            "password: ******* *******" },
+        { "misspelt", "pasword: S3cr3t", "pasword: ******" },
+        { "misspelt otherwise", "passwrod: S3cr3t", "passwrod: ******" },
+        { "in large letters", "PASSWORD: S3cr3t", "PASSWORD: ******" },
+        { "a token", "client_secret: S3cr3t", "client_secret: ******" },
+        { "of Java", "sasl.jaas.config=x S3cr3t;",
+            "sasl.jaas.config=* *******" },
+        { "a URL with a user", "proxy: http://u:S3cr3t@p.test:1/",
+            "proxy: http://********@p.test:1/" },
+        { "a URL without one", "proxy: http://p.test:1/",
+            "proxy: http://p.test:1/" },
+        { "each line by itself", "password: a\nx: b\ntoken: c\n",
+            "password: *\nx: b\ntoken: *\n" },
+        { "no value", "password:\nx: b", "password:\nx: b" },
+        { "on the line below", "password:\n  S3cr3t\nx: b",
+            "password:\n  ******\nx: b" },
+        { "in a map below", "password:\n  value: S3cr3t\n\n  x: S3cr3t\ny: b",
+            "password:\n  value: ******\n\n  x: ******\ny: b" },
+        { "a place in a map below", "password:\n  file: /etc/x\ny: b",
+            "password:\n  file: /etc/x\ny: b" },
+        { "nothing secret", "acks: all", "acks: all" },
+        { "not YAML at all", ":::\n{{password:S3cr3t",
+            ":::\n{{password:******" },
+        { "a quote that does not end", "password: \"S3cr3t",
+            "password: *******" },
+        { "nothing", "", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N(cases); i++) {
+        char text[128];
+
+        (void)snprintf(text, sizeof text, "%s", cases[i].text);
+        redact_source(text, strlen(text));
+        if (strcmp(text, cases[i].want) != 0)
+            fail_msg("%s: '%s'", cases[i].label, text);
+        assert_int_equal(strlen(text), strlen(cases[i].text));
+        assert_null(strstr(text, "S3cr3t"));
+    }
+}
+
+/* What the checker prints, for a secret where none belongs. */
+static void
+test_nothing_of_it_is_printed(void **state)
+{
+    static const char *const places[] = {
+        "    sasl: {mechanism: PLAIN, username: u, password: S3cr3t-91}\n",
+        "    sasl: {mechanism: PLAIN, username: u, pasword: S3cr3t-91}\n",
+        "    sasl: {mechanism: PLAIN, username: u, passwort: 'S3cr3t-91'}\n",
+        "    sasl:\n      mechanism: PLAIN\n      username: u\n"
+        "      password: S3cr3t-91\n",
+        "    sasl: {mechanism: PLAIN, username: u,\n"
+        "           password: {value: S3cr3t-91}}\n",
+        "    sasl: {mechanism: PLAIN, username: u,\n"
+        "           password: {file: [S3cr3t-91]}}\n",
+        "    sasl: {mechanism: PLAIN, username: u,\n"
+        "           password: {file: S3cr3t-91}}\n",
+        "    sasl:\n      mechanism: PLAIN\n      username: u\n"
+        "      password:\n        file: S3cr3t-91\n",
+        "    bootstrap2: sasl://u:S3cr3t-91@b1.test:9093\n",
+        "    plaintext_networks: ['sasl://u:S3cr3t-91@b1.test:9093']\n",
+        "    plaintext_networks: 'sasl://u:S3cr3t-91@b1.test:9093'\n",
+        "    sasl: {mechanism: PLAIN, username: u, password: 'S3cr3t-91\n",
+        "    egress: {proxy: 'http://u:S3cr3t-91@proxy.test:3128'}\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N(places); i++) {
+        char more[256];
+        char *text = NULL, *out = NULL;
+        size_t size = 0;
+        struct findings *found = findings_new();
+        FILE *file = open_memstream(&out, &size);
+
+        (void)snprintf(more, sizeof more, "%sflows:\n", places[i]);
+        text = policyfix_change(policyfix_good, "flows:\n", more);
+        assert_null(policy_parse(text, strlen(text), NOW_WALL_MS, found));
+        policy_redact(text, strlen(text));
+        findings_print(found, file, "policy.yaml", text, strlen(text));
+        findings_print_json(found, file, "policy.yaml");
+        (void)fclose(file);
+        if (strstr(out, "S3cr3t-91") != NULL)
+            fail_msg("%s: %s", places[i], out);
+        free(out);
+        findings_free(found);
+        free(text);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_nothing_of_it_is_printed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

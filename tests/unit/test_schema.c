@@ -1,0 +1,191 @@
+#include "schema.h"
+
+#include "fields.h"
+#include "policyfix.h"
+
+/* What a change of the good policy is told about its form alone. */
+static void
+test_findings(void **state)
+{
+    static const struct policyfix_row rows[] = {
+        { "an unknown key at the top", "version: 1", "version: 1\nfoo: 1",
+            "KP020" },
+        { "an unknown key far down", "{ca: ", "{pem: x, ca: ", "KP020" },
+        { "one of another section", "    to: cloud",
+            "    to: cloud\n    compression.type: zstd", "KP021" },
+        { "one of another section, misspelt as well is unknown",
+            "    to: cloud", "    to: cloud\n    compresion.typ: zstd",
+            "KP020" },
+        { "a required key misspelt is one finding", "site: eu-west-1",
+            "sites: eu-west-1", "KP020" },
+        { "two required keys missing are one finding",
+            "    site: eu-west-1\n    bootstrap: [b1.cloud.test:9093]\n", "",
+            "KP022" },
+        { "no version", "version: 1\n", "", "KP022" },
+        { "no topics", "    topics: {include: [orders]}\n", "", "KP022" },
+        { "a list of maps", "[orders]", "[{a: b}]", "KP023" },
+        { "a list of lists", "[orders]", "[[a]]", "KP023" },
+        { "a text for a section", "producer: {acks: all, retries: unlimited}",
+            "producer: safe", "KP023" },
+        { "a map for a text", "to: cloud", "to: {cloud: 1}", "KP023" },
+        { "a list for names", "flows:\n", "flows: []\nflow:\n", "KP023 KP020" },
+        { "a text for a named thing",
+            "  cloud:\n    site: eu-west-1\n"
+            "    bootstrap: [b1.cloud.test:9093]\n"
+            "    tls: {ca: /etc/kedge/tls/cloud-ca.pem}\n",
+            "  cloud: b1.cloud.test:9093\n", "KP023" },
+        { "TLS half on", "tls: off", "tls: maybe", "KP024" },
+        { "nothing behind a colon", "to: cloud", "to:", "KP039" },
+        { "null behind a colon", "acks: all", "acks: null", "KP039" },
+        { "a tilde behind a colon", "acks: all", "acks: ~", "KP039" },
+        { "an empty list", "[orders]", "[]", "KP031" },
+        { "no flows", "flows:\n  telemetry:", "flows: {}\nx:\n  telemetry:",
+            "KP031 KP020" },
+        { "a bad name", "  telemetry:", "  Tele_metry:", "KP029" },
+        { "a name with a dot", "  cloud:", "  clo.ud:", "KP029 KP040" },
+        { "a password", "    tls: {ca",
+            "    sasl: {mechanism: PLAIN, username: u, password: x}\n"
+            "    tls: {ca",
+            "KP033" },
+        { "a sealed password", "    tls: {ca",
+            "    sasl: {mechanism: PLAIN, username: u,\n"
+            "           password: {sealed: abc}}\n    tls: {ca",
+            "KP022 KP030" },
+        { "every part that is to come", "    to: cloud",
+            "    to: cloud\n    audit: {}\n    canary: {}\n"
+            "    commit_interval: 1s\n    expected_rate: 1MiB\n"
+            "    delivery: exactly-once\n    on_recreate: restart",
+            "KP030 KP030 KP030 KP030 KP030 KP030" },
+        { "egress, pins and profiles", "    tls: {ca: ",
+            "    egress: {proxy: p}\n    profile: msk\n"
+            "    tls: {pins: [x], ca: ",
+            "KP030 KP030 KP030" },
+        { "errors of all kinds in one run", "    to: cloud",
+            "    to: cloud\n    shared_target: yes\n    limits: "
+            "{max_in_flight: 64, bytes_per_second: 1}\n    foo: 1\n"
+            "    failure_scope: world",
+            "KP028 KP025 KP025 KP020 KP024" },
+    };
+
+    (void)state;
+    policyfix_run(rows, N(rows));
+}
+
+static void
+expect_remedy(const char *was, const char *is, const char *code,
+    const char *text, const char *remedy)
+{
+    char *changed = policyfix_change(policyfix_good, was, is);
+    struct findings *found = findings_new();
+    const struct finding *one = NULL;
+
+    assert_null(policy_parse(changed, strlen(changed), NOW_WALL_MS, found));
+    one = policyfix_find(found, code);
+    assert_non_null(one);
+    assert_string_equal(one->text, text);
+    if (remedy != NULL)
+        assert_string_equal(one->remedy, remedy);
+    findings_free(found);
+    free(changed);
+}
+
+static void
+test_words(void **state)
+{
+    (void)state;
+    expect_remedy("errors.tolerance", "error.tolerance", "KP020",
+        "unknown key 'error.tolerance'", "did you mean 'errors.tolerance'?");
+    expect_remedy("    to: cloud", "    to: cloud\n    acks: all", "KP021",
+        "'acks' does not belong here; it belongs under flows.NAME.producer",
+        "move it, as 'acks', to flows.NAME.producer");
+    expect_remedy("    site: eu-west-1\n    bootstrap: [b1.cloud.test:9093]\n",
+        "", "KP022", "clusters.NAME needs 'site', 'bootstrap' as well", NULL);
+    expect_remedy("[orders]", "orders", "KP023", "include: needs a list",
+        "include: ['orders']");
+    expect_remedy("72h", "72", "KP025", "outage_budget: '72' has no unit",
+        "outage_budget: 72s    (units: ms s m h d)");
+    expect_remedy("version: 1", "version: 1\nzzzz: 1", "KP020",
+        "unknown key 'zzzz'",
+        "keys of the policy: version, agent, placement, clusters, flows, "
+        "admin, audit, canary");
+}
+
+static const struct field_table *
+check_rows(const struct field_table *table, size_t depth)
+{
+    assert_true(depth < 8);
+    assert_true(table->n > 0 && table->n < 32);
+    for (size_t i = 0; i < table->n; i++) {
+        const struct field *field = &table->fields[i];
+        char base[sizeof(struct policy_flow) + sizeof(struct policy)] = { 0 };
+
+        assert_true(strlen(field->help) > 2);
+        assert_int_equal(field->help[strlen(field->help) - 1], '.');
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(field->key, table->fields[k].key);
+        if (field->type == FIELD_SECTION || field->type == FIELD_NAMED)
+            check_rows(field->inner, depth + 1);
+        else
+            assert_null(field->inner);
+        assert_true(field->at < sizeof base);
+        assert_false(field->required && field->fallback != NULL);
+        if (field->type == FIELD_WORD || field->type == FIELD_ENUM)
+            assert_non_null(field->choices);
+    }
+    return table;
+}
+
+static void
+test_tables(void **state)
+{
+    (void)state;
+    check_rows(fields_root(), 0);
+}
+
+/* Every default is a value that the setting itself would take. */
+static void
+test_defaults_fit(void **state)
+{
+    struct findings *found = findings_new();
+    struct policy_flow flow = { 0 };
+    const struct field_table *table = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < fields_root()->n; i++)
+        if (strcmp(fields_root()->fields[i].key, "flows") == 0)
+            table = fields_root()->fields[i].inner;
+    assert_non_null(table);
+    schema_read(table, NULL, &flow, found);
+    assert_int_equal(findings_count(found), 0);
+    assert_int_equal(flow.refresh_ms, 30000);
+    assert_int_equal(flow.max_in_flight_bytes, 64 << 20);
+    assert_int_equal(flow.bytes_per_second, 0);
+    assert_int_equal(flow.linger_ms, 25);
+    assert_int_equal(flow.replication_factor, 3);
+    assert_int_equal(flow.in_flight, 5);
+    assert_int_equal(flow.rename, POLICY_PREFIX);
+    assert_int_equal(flow.isolation, POLICY_READ_COMMITTED);
+    assert_int_equal(flow.failure_scope, POLICY_STOP_FLOW);
+    assert_int_equal(flow.placement.because, POLICY_NO_REASON);
+    assert_string_equal(flow.separator, ".");
+    assert_string_equal(flow.compression, "none");
+    assert_string_equal(flow.start_text, "earliest");
+    assert_string_equal(flow.acks, "all");
+    assert_true(flow.create_topics && flow.idempotence && flow.check_crcs);
+    assert_false(flow.auto_commit || flow.shared_target);
+    schema_clear(table, &flow);
+    findings_free(found);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_findings),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_defaults_fit),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
