@@ -85,7 +85,8 @@ cmd_demo_run(struct cmd_ctx *ctx, int argc, char **argv)
         return status;
     if (!read_records(records, &options.records))
         return cmd_usage(ctx, "demo", "--records is from 1000 to 250000");
-    if (!demo_run(&options, &err))
-        return cmd_fail(ctx, &err);
-    return CMD_OK;
+    if (demo_run(&options, &err))
+        return CMD_OK;
+    status = cmd_fail(ctx, &err);
+    return err.retry ? CMD_TRY_LATER : status; /* interrupted */
 }

@@ -12,7 +12,7 @@
  * Memory: at most two records (16 KiB each) and one handshake a session; the
  *         descriptor stays the caller's.
  * Errors: ERR_CERT when a side is not what it should be, ERR_NET otherwise.
- * The process ignores SIGPIPE. */
+ * SIGPIPE is ignored by the process, or blocked by the session's thread. */
 #ifndef KEDGE_TLSIO_H
 #define KEDGE_TLSIO_H
 

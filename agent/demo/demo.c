@@ -143,7 +143,7 @@ static bool
 watch(struct play *play, struct err *err)
 {
     if (was_interrupted())
-        return err_set(err, ERR_IO, "interrupted");
+        return err_set_retry(err, ERR_IO, "interrupted");
     if (!child_runs(play->stage->agent))
         return err_set(err, ERR_IO, "the agent %s",
             child_words(play->stage->agent));
@@ -296,7 +296,7 @@ demo_run(const struct demo_options *options, struct err *err)
 {
     struct play play = { .options = options };
     sigset_t ours, before;
-    bool ok;
+    bool ok, keep;
 
     assert(options->records == 0 || (options->records >= LOAD_RECORDS_MIN &&
                                         options->records <= LOAD_RECORDS_MAX));
@@ -306,9 +306,10 @@ demo_run(const struct demo_options *options, struct err *err)
     (void)pthread_sigmask(SIG_BLOCK, &ours, &before);
     ok = open_play(&play, err) && perform(&play, err) &&
          (!options->keep || linger(&play, err));
-    if (!ok && play.stage != NULL)
+    keep = ok ? options->keep : !err->retry; /* not of an interruption */
+    if (!ok && keep && play.stage != NULL)
         playbill_failed(options->out, play.stage);
-    close_play(&play, !ok || options->keep);
+    close_play(&play, keep);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return ok;
 }

@@ -7,7 +7,9 @@
  *
  * Thread: the main thread.  SIGINT and SIGTERM end it.
  * Memory: everything is freed, every process ended, when demo_run() returns.
- * Errors: one line; what was found out is on the page as well. */
+ * Errors: one line; what was found out is on the page as well.  `retry` when
+ *         it was interrupted, and nothing is left of it; the folder stays
+ *         after any other failure. */
 #ifndef KEDGE_DEMO_H
 #define KEDGE_DEMO_H
 
