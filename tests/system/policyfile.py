@@ -79,7 +79,7 @@ def flow(include, source="plant7", target="cloud", **more):
 
 def text(clusters, flows, socket, site="plant7"):
     lines = ["version: 1", f"agent: {{site: {site}}}"]
-    if any(one["from"] == "plant7" for one in flows.values()):
+    if any(clusters[one["from"]]["site"] == site for one in flows.values()):
         lines += ["placement: {because: firewall, outage_budget: 72h}"]
     lines += ["clusters:"]
     lines += [f"  {name}: {inline(one)}" for name, one in clusters.items()]
