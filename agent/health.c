@@ -127,7 +127,7 @@ health_starting(const struct health *health, const struct flow_report *report,
 {
     return now_ms - health->made_ms < HEALTH_START_MS &&
            (report == NULL || report->state == FLOW_IDLE ||
-               report->state == FLOW_CONNECTING);
+               report->state == FLOW_CONNECTING || report->n_selected == 0);
 }
 
 static bool
@@ -183,7 +183,7 @@ health_ready(const struct health *health, const struct flow_report *report,
             report->reason[0] == '\0' ? "" : ": ", report->reason);
         return false;
     }
-    if (report->n_parts == 0) {
+    if (report->n_selected == 0) {
         (void)snprintf(why, size, "no partition of any topic is selected");
         return false;
     }

@@ -1,8 +1,8 @@
 /* health.h - is a flow forwarding?  Judged by its reports alone.
  *
  * A process that runs says nothing about the records.  A flow is ready while
- * it runs (or an operator has paused it), has partitions, none of those that
- * are ours is held, and each that has records to send had one acknowledged in
+ * it runs (or an operator has paused it), the policy selects partitions, none
+ * of those that are ours is held, and each that has records to send had one acknowledged in
  * the last 30 s.  It is live while its thread makes reports, whatever the
  * clusters do: a restart would not mend those.
  *
@@ -39,7 +39,7 @@ bool health_live(const struct health *health, int64_t now_ms);
 bool health_ready(const struct health *health, const struct flow_report *report,
     int64_t now_ms, char *why, size_t size);
 
-/* Not running yet, and begun less than a minute ago. */
+/* Not running yet, or without its topics, and begun less than a minute ago. */
 bool health_starting(const struct health *health,
     const struct flow_report *report, int64_t now_ms);
 

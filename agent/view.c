@@ -225,6 +225,7 @@ put_totals(struct json *json, const struct flow_report *report,
     view_totals(report, now_wall_ms, &totals);
     json_put_int(json, "lanes_owned", (int64_t)totals.lanes_ours);
     json_put_int(json, "partitions_owned", (int64_t)totals.parts_ours);
+    json_put_int(json, "partitions_selected", (int64_t)report->n_selected);
     json_put_int(json, "partitions_held", (int64_t)totals.held);
     if (totals.lag_known)
         json_put_int(json, "true_lag", totals.true_lag);

@@ -132,6 +132,7 @@ make(struct flow *flow)
     for (size_t i = 0; i < parts_count(flow->parts); i++) {
         const struct part *part = parts_at(flow->parts, (int32_t)i);
 
+        report->n_selected += part->topic->selected && part->topic->exists;
         if (ours(flow, part))
             report_one(flow, part, &report->parts[n_parts++]);
     }

@@ -90,6 +90,8 @@ struct flow_report {
     bool source_up, target_up;
     bool at_source; /* where this agent stands: it produces remotely */
     int64_t in_flight_bytes, max_in_flight_bytes, leaked_bytes;
+    size_t n_selected; /* partitions that the policy selects and the source
+                        * has, on whatever agent; `parts` are ours */
     size_t n_lanes, n_parts, n_skips;
     struct report_lane *lanes;
     struct report_part *parts;

@@ -44,6 +44,7 @@ reportfix_new(void)
     report->last_ack_mono_ms = 400;
     report->source_up = report->target_up = true;
     report->at_source = true;
+    report->n_selected = 3;
     report->in_flight_bytes = 1536;
     report->max_in_flight_bytes = INT64_C(64) << 20;
     report->lanes[0].state = LANE_OWNED;

@@ -47,6 +47,12 @@ draining(struct flow_report *report)
 static void
 no_parts(struct flow_report *report)
 {
+    report->n_parts = report->n_selected = 0;
+}
+
+static void
+all_elsewhere(struct flow_report *report)
+{
     report->n_parts = 0;
 }
 
@@ -84,6 +90,7 @@ static const struct {
     { "held", held, "it is held" },
     { "draining", draining, "it is draining" },
     { "no partition", no_parts, "no partition of any topic is selected" },
+    { "other agents have all of them", all_elsewhere, NULL },
     { "a lane is held", held_lane,
         "lane 1 is held: the record at 7 cannot be read" },
     { "a partition is held", held_part, "orders 1 is held: too large" },
@@ -221,6 +228,9 @@ test_starting(void **state)
     assert_true(health_starting(health, report, 0));
     report->state = FLOW_HELD;
     assert_false(health_starting(health, report, 0));
+    report->state = FLOW_RUNNING;
+    report->n_selected = 0;
+    assert_true(health_starting(health, report, 0)); /* topics are to come */
     report_free(report);
     health_free(health);
 }

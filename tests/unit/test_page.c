@@ -72,6 +72,8 @@ lane(struct flow_report *report, struct view_flow *flow,
 {
     (void)flow;
     (void)agent;
+    (void)snprintf(report->lanes[0].reason, sizeof report->lanes[0].reason,
+        "taken over");
     (void)snprintf(report->lanes[1].reason, sizeof report->lanes[1].reason,
         "no broker answers");
 }
