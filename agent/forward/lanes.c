@@ -21,20 +21,29 @@ static const struct {
     const char *name;
     unsigned next; /* the phases that may follow */
     enum lane_state state;
+    enum log_level level; /* of the line that says it was entered */
 } phases[LANE_P_N] = {
-    [LANE_P_ELSEWHERE] = { "elsewhere", TO(LANE_P_PROVE), LANE_ELSEWHERE },
-    [LANE_P_PROVE] = { "prove", ALWAYS | TO(LANE_P_OPEN), LANE_TAKING },
-    [LANE_P_OPEN] = { "open", ALWAYS | TO(LANE_P_CLAIM), LANE_TAKING },
-    [LANE_P_CLAIM] = { "claim", ALWAYS | TO(LANE_P_READ), LANE_TAKING },
+    [LANE_P_ELSEWHERE] = { "elsewhere", TO(LANE_P_PROVE), LANE_ELSEWHERE,
+        LEVEL_INFO },
+    [LANE_P_PROVE] = { "prove", ALWAYS | TO(LANE_P_OPEN), LANE_TAKING,
+        LEVEL_DEBUG },
+    [LANE_P_OPEN] = { "open", ALWAYS | TO(LANE_P_CLAIM), LANE_TAKING,
+        LEVEL_DEBUG },
+    [LANE_P_CLAIM] = { "claim", ALWAYS | TO(LANE_P_READ), LANE_TAKING,
+        LEVEL_DEBUG },
     [LANE_P_READ] = { "read", ALWAYS | TO(LANE_P_WRITTEN) | TO(LANE_P_SNAPSHOT),
-        LANE_TAKING },
-    [LANE_P_WRITTEN] = { "written", ALWAYS | TO(LANE_P_SNAPSHOT), LANE_TAKING },
-    [LANE_P_SNAPSHOT] = { "snapshot", ALWAYS | TO(LANE_P_RUN), LANE_TAKING },
+        LANE_TAKING, LEVEL_DEBUG },
+    [LANE_P_WRITTEN] = { "written", ALWAYS | TO(LANE_P_SNAPSHOT), LANE_TAKING,
+        LEVEL_DEBUG },
+    [LANE_P_SNAPSHOT] = { "snapshot", ALWAYS | TO(LANE_P_RUN), LANE_TAKING,
+        LEVEL_DEBUG },
     [LANE_P_RUN] = { "run", ALWAYS | TO(LANE_P_FINISH) | TO(LANE_P_PROVE),
-        LANE_OWNED },
-    [LANE_P_FINISH] = { "finish", ALWAYS, LANE_FINISHING },
-    [LANE_P_BACKOFF] = { "backoff", ALWAYS | TO(LANE_P_PROVE), LANE_RETAKING },
-    [LANE_P_HELD] = { "held", ALWAYS | TO(LANE_P_PROVE), LANE_HELD },
+        LANE_OWNED, LEVEL_INFO },
+    [LANE_P_FINISH] = { "finish", ALWAYS, LANE_FINISHING, LEVEL_INFO },
+    [LANE_P_BACKOFF] = { "backoff", ALWAYS | TO(LANE_P_PROVE), LANE_RETAKING,
+        LEVEL_WARN },
+    [LANE_P_HELD] = { "held", ALWAYS | TO(LANE_P_PROVE), LANE_HELD,
+        LEVEL_ERROR },
 };
 
 struct lanes *
@@ -70,9 +79,9 @@ lanes_enter(struct lanes *lanes, struct lane *lane, enum lane_phase next,
     const char *why)
 {
     assert(phases[lane->phase].next & TO(next));
-    LOG(lanes->o.log, next == LANE_P_HELD ? LEVEL_ERROR : LEVEL_INFO,
-        "lane.phase", kv_str("flow", lanes->o.flow),
-        kv_int("lane", lane->number), kv_str("from", phases[lane->phase].name),
+    LOG(lanes->o.log, phases[next].level, "lane.phase",
+        kv_str("flow", lanes->o.flow), kv_int("lane", lane->number),
+        kv_str("from", phases[lane->phase].name),
         kv_str("to", phases[next].name), kv_str("why", why));
     lane->phase = next;
     (void)snprintf(lane->reason, sizeof lane->reason, "%s", why);
@@ -102,7 +111,7 @@ drop(struct lanes *lanes, struct lane *lane)
         lanes->o.store.ops->close(lanes->o.store.self, lane->number);
     /* A snapshot of a lane that is not taken over yet is nobody's loss. */
     lanes->unclean = lanes->unclean || wire ||
-        (lane->committing && lane->phase == LANE_P_FINISH);
+                     (lane->committing && lane->phase == LANE_P_FINISH);
     lane->client = false;
     lane->committing = false;
     lane->term = REPORT_UNKNOWN;
