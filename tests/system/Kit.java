@@ -102,9 +102,15 @@ public final class Kit {
                 .configs(texts(ask.get("configs"))));
         admin(ask).createTopics(topics).all().get();
         for (JsonNode name : ask.get("names"))
-            while (!led(ask, name.asText(), ask.get("partitions").asInt()))
-                Thread.sleep(20);
+            await(ask, name.asText(), ask.get("partitions").asInt());
         return null;
+    }
+
+    /** Until every partition has a leader that answers for it. */
+    private void await(JsonNode ask, String topic, int n) throws Exception {
+        while (!led(ask, topic, n))
+            Thread.sleep(20);
+        offsets(ask, one(ask, topic), OffsetSpec.latest(), false);
     }
 
     private boolean led(JsonNode ask, String topic, int n) throws Exception {
@@ -128,8 +134,7 @@ public final class Kit {
 
         admin(ask).createPartitions(Map.of(topic, NewPartitions.increaseTo(n)))
             .all().get();
-        while (!led(ask, topic, n))
-            Thread.sleep(20);
+        await(ask, topic, n);
         return null;
     }
 

@@ -231,6 +231,16 @@ class Crew:
         for agent in self.agents:
             agent.end()
 
+    def look(self):
+        """What those that still run say of themselves, into their logs'
+        folder."""
+        for agent in self.agents:
+            answer = agent.alive() and agent.request(
+                "GET", "/connectors?expand=status")
+            if answer:
+                path = agent.log.with_suffix(".status.json")
+                path.write_text(json.dumps(json.loads(answer[1]), indent=1))
+
     def complaints(self):
         return [f"{agent.name}: {line}" for agent in self.agents
                 for line in agent.text().splitlines()

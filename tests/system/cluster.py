@@ -59,7 +59,9 @@ class Cluster:
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.logs = pathlib.Path(log_folder or folder)
-        self.id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[:22]
+        # not with a dash in front, which would look like an option
+        self.id = "k" + base64.urlsafe_b64encode(
+            uuid.uuid4().bytes).decode()[1:22]
         self._names = ["controller", "tls", "link", "sasl", "mtls"] if pki \
             else ["controller", "plain"]
         ports = iter(proc.free_ports(n * len(self._names)))

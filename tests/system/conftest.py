@@ -1,6 +1,7 @@
 """Clusters for a whole session, topics and agents for each test.
 
-What failed keeps its folder, whose name is printed at the end."""
+What failed keeps its folder, whose name is printed at the end; with KEDGE_KEEP
+in the environment everything does."""
 
 import itertools
 import os
@@ -64,7 +65,7 @@ def work(request):
     folder.chmod(0o700)
     (folder / "logs").mkdir()
     yield folder
-    if request.session.stash.get(_FAILED, False):
+    if request.session.stash.get(_FAILED, False) or "KEDGE_KEEP" in os.environ:
         for path in folder.iterdir():
             if path.name.startswith("cluster-"):
                 shutil.rmtree(path)  # the records are not needed, logs are
@@ -154,15 +155,17 @@ def agents(request, work, unique):
     folder.mkdir(parents=True)
     crew = agent_kit.Crew(folder)
     yield crew
+    if request.node.stash.get(_FAILED, False):
+        crew.look()
     crew.end()
     complaints = crew.complaints()
     if complaints:
         request.session.stash[_FAILED] = True
         pytest.fail("\n".join(complaints))
-    if not request.node.stash.get(_FAILED, False):
-        shutil.rmtree(folder)
-    else:
+    if request.node.stash.get(_FAILED, False):
         crew.show()
+    elif "KEDGE_KEEP" not in os.environ:
+        shutil.rmtree(folder)
 
 
 @pytest.fixture
