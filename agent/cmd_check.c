@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define DEFAULT_POLICY "/etc/kedge/policy.yaml"
-#define FILE_MAX (4u * 1024 * 1024) /* what is too long is a finding, too */
+#define FILE_MAX \
+    ((size_t)4 * 1024 * 1024) /* what is too long is a finding, too */
 
 /* A policy file under judgement. */
 struct check {

@@ -11,6 +11,7 @@
 
 #include "judge.h"
 
+/* Looks at one cluster of judge->policy, and adds what it finds. */
 typedef void clusterrules_fn(const struct judge *judge,
     const struct policy_cluster *cluster);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PEM_MAX (1024u * 1024)
+#define PEM_MAX ((size_t)1024 * 1024)
 
 struct span
 files_place(const struct policy *policy, const struct policy_cluster *cluster,

@@ -11,21 +11,28 @@
 
 #include "judge.h"
 
+/* Looks at one flow of judge->policy, and adds what it finds; a flow whose
+ * clusters are not known is left to flowrules_cluster_known(). */
 typedef void flowrules_fn(const struct judge *judge,
     const struct policy_flow *flow);
 
+/* Where the agent of the flow runs, and what it has to say for it. */
 flowrules_fn flowrules_cluster_known;
 flowrules_fn flowrules_one_side_here;
 flowrules_fn flowrules_runs_at;
 flowrules_fn flowrules_promises;
 flowrules_fn flowrules_encryption;
 flowrules_fn flowrules_measured;
+
+/* What nobody may take back, in each placement. */
 flowrules_fn flowrules_idempotence;
 flowrules_fn flowrules_in_flight;
 flowrules_fn flowrules_no_timeout;
 flowrules_fn flowrules_no_jump;
 flowrules_fn flowrules_crcs;
 flowrules_fn flowrules_no_auto_commit;
+
+/* Names and copies at the target. */
 flowrules_fn flowrules_separator;
 flowrules_fn flowrules_replicas;
 

@@ -13,9 +13,9 @@ struct unit {
 static const struct unit durations[] = {
     { "ms", 1 },
     { "s", 1000 },
-    { "m", 60 * 1000 },
-    { "h", 60 * 60 * 1000 },
-    { "d", 24 * 60 * 60 * 1000 },
+    { "m", INT64_C(60) * 1000 },
+    { "h", INT64_C(60) * 60 * 1000 },
+    { "d", INT64_C(24) * 60 * 60 * 1000 },
 };
 
 static const struct unit sizes[] = {
@@ -27,8 +27,8 @@ static const struct unit sizes[] = {
 
 static const struct unit thousands[] = {
     { "kB", 1000 },
-    { "MB", 1000 * 1000 },
-    { "GB", 1000 * 1000 * 1000 },
+    { "MB", INT64_C(1000) * 1000 },
+    { "GB", INT64_C(1000) * 1000 * 1000 },
 };
 
 #define COUNT(table) (sizeof(table) / sizeof(table)[0])

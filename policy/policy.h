@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define POLICY_BYTES_MAX (256u * 1024)
+#define POLICY_BYTES_MAX ((size_t)256 * 1024)
 
 enum policy_because { POLICY_NO_REASON, POLICY_FIREWALL, POLICY_ENCRYPTION };
 enum policy_start { POLICY_EARLIEST, POLICY_LATEST, POLICY_AT_TIME };
@@ -27,11 +27,13 @@ enum policy_scope { POLICY_STOP_FLOW, POLICY_STOP_PARTITION };
 enum policy_isolation { POLICY_READ_COMMITTED, POLICY_READ_UNCOMMITTED };
 enum policy_where { POLICY_ANY_SIDE, POLICY_AT_SOURCE, POLICY_AT_TARGET };
 
+/* Texts, in the order of the file. */
 struct policy_list {
     const char **items;
     size_t n;
 };
 
+/* How the connections to a cluster are protected. */
 struct policy_tls {
     bool on;
     const char *ca;          /* NULL: the system's */
@@ -40,12 +42,14 @@ struct policy_tls {
     const char *verify;      /* "full"; there is nothing else */
 };
 
+/* Who the agent is, where a certificate does not say it. */
 struct policy_sasl {
     const char *mechanism; /* PLAIN, SCRAM-SHA-256, -512; NULL: no SASL */
     const char *username;
     const char *password_file;
 };
 
+/* One of the clusters; others point at it by its address. */
 struct policy_cluster {
     const char *name, *site, *profile;
     struct policy_list bootstrap; /* host:port */
@@ -57,6 +61,7 @@ struct policy_cluster {
     const char *durable_because;
 };
 
+/* Why the flow runs where it does. */
 struct policy_placement {
     enum policy_because because;
     int64_t outage_budget_ms;  /* 0: not said */
@@ -66,6 +71,7 @@ struct policy_placement {
 
 struct match;
 
+/* Records of the matching topics of one cluster, written to another. */
 struct policy_flow {
     const char *name;
     const char *from_name, *to_name;
@@ -107,6 +113,7 @@ struct policy_flow {
 
 struct yaml;
 
+/* All of it. */
 struct policy {
     int64_t version;
     const char *site; /* where this agent runs */

@@ -34,9 +34,9 @@ cover(char *text, size_t from, size_t to)
 static size_t
 value_end(const char *text, size_t at, size_t end)
 {
-    char quote = text[at] == '"' || text[at] == '\'' ? text[at] : '\0';
+    char quote = text[at];
 
-    if (quote != '\0') {
+    if (quote == '"' || quote == '\'') {
         for (size_t i = at + 1; i < end; i++)
             if (text[i] == quote)
                 return i + 1;

@@ -359,6 +359,7 @@ read_stream(struct reader *reader)
             seen = true;
         } else if (!end && event.type != YAML_STREAM_START_EVENT &&
                    event.type != YAML_DOCUMENT_END_EVENT) {
+            yaml_drop(root); /* there is one, NULL until now */
             root = read_node(reader, &event, 0);
         }
         yaml_event_delete(&event);

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define YAML_BYTES_MAX (256u * 1024)
+#define YAML_BYTES_MAX ((size_t)256 * 1024)
 #define YAML_DEPTH_MAX 12
 #define YAML_NODES_MAX 10000
 #define YAML_TEXT_MAX 2048

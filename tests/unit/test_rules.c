@@ -165,6 +165,9 @@ paste(const char *text, const char *block)
     char *now = strdup(text);
     char *pasted = NULL;
 
+    if (now == NULL)
+        abort();
+
     for (size_t i = 0; i < N(replaced); i++) {
         char *at = strstr(now, replaced[i]);
         char *end = at == NULL ? NULL : strchr(at, '\n');
@@ -211,6 +214,8 @@ test_the_block_passes_when_pasted(void **state)
                 blocks++;
             }
         assert_int_equal(blocks, 1);
+        if (block == NULL)
+            abort();
         pasted = paste(text, block);
         policyfix_expect(rows[i].label, pasted, "");
         free(pasted);
