@@ -197,6 +197,8 @@ turn(struct play *play, struct err *err)
     if (counts.first > play->arrived)
         play->arrived_ms = play->now_ms;
     play->arrived = counts.first;
+    if (counts.altered + counts.foreign + counts.reordered > 0)
+        return err_set(err, ERR_KAFKA, "%s", proof_fault(play->proof, 0));
     show(play);
     return move_on(play, err);
 }
@@ -234,18 +236,25 @@ close_play(struct play *play, bool keep)
     stage_close(play->stage, keep);
 }
 
-/* The agent ends by itself, and whatever it sent last is read, too. */
-static bool
-end(struct play *play, struct err *err)
+static void
+fill_bill(struct play *play)
 {
     struct playbill *bill = &play->bill;
 
     bill->keep = play->options->keep;
     bill->peak_kib = child_peak_kib(play->stage->agent);
     bill->all_ms = play->now_ms - play->began_ms;
-    bill->flow_ms = play->now_ms - play->flowing_ms;
-    bill->cut_ms = play->restored_ms - play->cut_ms;
-    bill->catch_ms = play->now_ms - play->restored_ms;
+    if (play->restored_ms > 0) {
+        bill->cut_ms = play->restored_ms - play->cut_ms;
+        bill->catch_ms = play->now_ms - play->restored_ms;
+    }
+}
+
+/* The agent ends by itself, and whatever it sent last is read, too. */
+static bool
+end(struct play *play, struct err *err)
+{
+    fill_bill(play);
     if (!play->options->keep && !child_stop(play->stage->agent, STOP_MS, err))
         return false;
     return reader_drain(play->reader, play->proof, DRAIN_MS, err);
@@ -266,9 +275,16 @@ perform(struct play *play, struct err *err)
     play->began_ms = clock_mono_ms(clock_system());
     play->arrived_ms = play->began_ms;
     play->shown_ms = play->began_ms;
-    while (play->phase != PHASE_DONE)
-        if (!turn(play, err))
-            return false;
+    while (play->phase != PHASE_DONE) {
+        if (turn(play, err))
+            continue;
+        if (play->arrived > 0 && !err->retry) {
+            fill_bill(play);
+            playbill_proof(play->options->out, play->stage, play->proof,
+                &play->bill);
+        }
+        return false;
+    }
     return end(play, err) && judge(play, err);
 }
 

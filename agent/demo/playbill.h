@@ -22,7 +22,7 @@ struct playbill_line {
 };
 
 struct playbill {
-    int64_t all_ms, flow_ms, cut_ms, catch_ms;
+    int64_t all_ms, cut_ms, catch_ms;
     int64_t peak_kib; /* of the agent; 0: not known */
     int64_t peak_lag;
     bool keep; /* the folder stays */
