@@ -427,7 +427,7 @@ take_event(struct lane *lane, rd_kafka_event_t *event)
         lane->client->event = event;
         return; /* destroyed when it is read */
     case RD_KAFKA_EVENT_ERROR:
-        if (rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__FATAL)
+        if (rd_kafka_event_error_is_fatal(event))
             end_fatally(lane);
         break;
     default:

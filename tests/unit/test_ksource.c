@@ -415,7 +415,12 @@ a_person_is_asked_when_reading_is_forbidden(void **state)
     struct scene *scene = *state;
     struct source_event event;
 
-    rd_kafka_mock_push_request_errors(scene->fix.from, 1 /* Fetch */, 1,
+    kafkafix_fill(&scene->fix, 0, 0, 1);
+    /* below version 7 an answer has an error for each partition only */
+    assert_int_equal(rd_kafka_mock_set_apiversion(scene->fix.from,
+                         1 /* Fetch */, 0, 6),
+        0);
+    rd_kafka_mock_push_request_errors(scene->fix.from, 1, 1,
         RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
     read_part(scene, 0, 0, 0);
     event = expect(scene, SOURCE_FAILED);
