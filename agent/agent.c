@@ -21,7 +21,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define TICK_MS 1000
+#define TICK_MS INT64_C(1000)
 #define DRAIN_TICK_MS 50
 
 /* All of it is own to the main thread. */

@@ -72,7 +72,7 @@ format_age(char *text, size_t size, int64_t age_ms)
     else if (s < 6000)
         (void)snprintf(text, size, "%" PRId64 "m%02" PRId64 "s", s / 60,
             s % 60);
-    else if (s < 100 * 3600)
+    else if (s < INT64_C(100) * 3600)
         (void)snprintf(text, size, "%" PRId64 "h%02" PRId64 "m", s / 3600,
             s / 60 % 60);
     else

@@ -92,8 +92,10 @@ answer(const struct port *port, struct MHD_Connection *connection,
 }
 
 /* MHD calls it with the headers, then for each piece of the body, then once
- * more.  A body is counted and thrown away: no endpoint reads one. */
+ * more.  A body is counted and thrown away: no endpoint reads one.  The eight
+ * parameters are MHD's. */
 static enum MHD_Result
+/* NOLINTNEXTLINE(readability-function-size) */
 on_request(void *ctx, struct MHD_Connection *connection, const char *url,
     const char *method, const char *version, const char *upload,
     size_t *upload_len, void **con_cls)

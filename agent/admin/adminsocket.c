@@ -52,6 +52,19 @@ adminsocket_connect(const char *path, struct err *err)
     return -1;
 }
 
+/* errno, for a path at which the socket cannot be made. */
+static bool
+cannot_make(const char *path, struct err *err)
+{
+    if (errno == EACCES || errno == EPERM || errno == EROFS)
+        return err_sys(err, ERR_DENIED,
+            "the admin socket at %s (admin.socket can name another place)",
+            path);
+    if (errno == ENOENT || errno == ENOTDIR)
+        return err_sys(err, ERR_CONFIG, "the admin socket at %s", path);
+    return err_sys(err, ERR_IO, "the admin socket at %s", path);
+}
+
 /* Makes the last part of the folder that `path` is in. */
 static bool
 make_folder(const char *path, struct err *err)
@@ -65,8 +78,7 @@ make_folder(const char *path, struct err *err)
     memcpy(folder, path, len);
     folder[len] = '\0';
     if (mkdir(folder, 0750) == -1 && errno != EEXIST)
-        return err_sys(err, errno == ENOENT ? ERR_CONFIG : ERR_IO,
-            "%s: the admin socket's folder", folder);
+        return cannot_make(path, err);
     return true;
 }
 
@@ -78,7 +90,7 @@ remove_stale(const char *path, struct err *err)
     int fd;
 
     if (lstat(path, &st) == -1)
-        return errno == ENOENT ? true : err_sys(err, ERR_IO, "%s", path);
+        return errno == ENOENT ? true : cannot_make(path, err);
     if (!S_ISSOCK(st.st_mode))
         return err_set(err, ERR_CONFIG,
             "%s: there is a file that is not a socket", path);
@@ -116,7 +128,7 @@ adminsocket_unix(const char *path, struct err *err)
     bound = bind(fd, (struct sockaddr *)&address, sizeof address);
     (void)umask(before);
     if (bound == -1 || listen(fd, BACKLOG) == -1) {
-        err_sys(err, ERR_IO, "%s", path);
+        cannot_make(path, err);
         close(fd);
         return -1;
     }

@@ -5,7 +5,7 @@
  *
  * Thread: before the second one: making a Unix socket changes the umask.
  * Memory: gives a descriptor, the caller closes it.
- * Errors: -1 with ERR_CONFIG or ERR_IO. */
+ * Errors: -1 with ERR_CONFIG, ERR_DENIED or ERR_IO. */
 #ifndef KEDGE_ADMINSOCKET_H
 #define KEDGE_ADMINSOCKET_H
 

@@ -87,7 +87,20 @@ test_folder_of_a_folder_is_not(void **state)
     (void)state;
     assert_int_equal(adminsocket_unix(in_folder(path, "a/b/s"), &err), -1);
     assert_int_equal(err.kind, ERR_CONFIG);
-    assert_non_null(strstr(err.text, "folder"));
+    assert_non_null(strstr(err.text, "a/b/s"));
+}
+
+/* Also for root: nobody makes folders in /proc. */
+static void
+test_folder_that_may_not_be_made(void **state)
+{
+    struct err err;
+
+    (void)state;
+    assert_int_equal(adminsocket_unix("/proc/1/kedge/s", &err), -1);
+    assert_true(err.kind == ERR_DENIED || err.kind == ERR_CONFIG);
+    assert_int_equal(adminsocket_unix("/dev/null/s", &err), -1);
+    assert_int_equal(err.kind, ERR_CONFIG);
 }
 
 static void
@@ -216,6 +229,7 @@ main(void)
             teardown),
         cmocka_unit_test_setup_teardown(test_other_files_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
+        cmocka_unit_test(test_folder_that_may_not_be_made),
         cmocka_unit_test(test_loopback),
     };
 

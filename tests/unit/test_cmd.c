@@ -118,8 +118,7 @@ test_manual(void **state)
 
     (void)state;
     manual = file_read(DOCS "/kedge.1", 1 << 20, &len, &err);
-    if (manual == NULL)
-        fail_msg("%s", err.text);
+    assert_non_null(manual);
     assert_int_equal(run_main("kedge help", out, said, sizeof out), CMD_OK);
     for (char *line = strtok_r(out, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest)) {

@@ -17,6 +17,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The tests have one thread. */
+static void
+set_env(const char *name, const char *value)
+{
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    assert_int_equal(setenv(name, value, 1), 0);
+}
+
+static void
+unset_env(const char *name)
+{
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe) */
+    assert_int_equal(unsetenv(name), 0);
+}
+
 /* A service manager's end of the notify socket. */
 static int
 open_notify(void)
@@ -34,7 +49,7 @@ open_notify(void)
         0);
     memmove(name + 1, name, strlen(name) + 1);
     name[0] = '@';
-    assert_int_equal(setenv("NOTIFY_SOCKET", name, 1), 0);
+    set_env("NOTIFY_SOCKET", name);
     return fd;
 }
 
@@ -107,7 +122,7 @@ test_notify(void **state)
         assert_int_equal(n,
             said[i].want_len == 0 ? strlen(said[i].want) : said[i].want_len);
     }
-    assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
+    unset_env("NOTIFY_SOCKET");
     for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
         said[i].say(); /* without a manager: nothing */
     close(fd);
@@ -119,16 +134,16 @@ test_watchdog(void **state)
     char pid[32];
 
     (void)state;
-    assert_int_equal(unsetenv("WATCHDOG_USEC"), 0);
+    unset_env("WATCHDOG_USEC");
     assert_int_equal(service_watchdog_ms(), 0);
     (void)snprintf(pid, sizeof pid, "%d", (int)getpid());
-    assert_int_equal(setenv("WATCHDOG_PID", pid, 1), 0);
-    assert_int_equal(setenv("WATCHDOG_USEC", "30000000", 1), 0);
+    set_env("WATCHDOG_PID", pid);
+    set_env("WATCHDOG_USEC", "30000000");
     assert_int_equal(service_watchdog_ms(), 30000);
-    assert_int_equal(setenv("WATCHDOG_PID", "1", 1), 0);
+    set_env("WATCHDOG_PID", "1");
     assert_int_equal(service_watchdog_ms(), 0); /* meant for another process */
-    assert_int_equal(unsetenv("WATCHDOG_USEC"), 0);
-    assert_int_equal(unsetenv("WATCHDOG_PID"), 0);
+    unset_env("WATCHDOG_USEC");
+    unset_env("WATCHDOG_PID");
 }
 
 static void
@@ -138,16 +153,16 @@ test_journal_stream(void **state)
     char stream[64];
 
     (void)state;
-    assert_int_equal(unsetenv("JOURNAL_STREAM"), 0);
+    unset_env("JOURNAL_STREAM");
     assert_false(service_has_journal());
-    assert_int_equal(setenv("JOURNAL_STREAM", "1:2", 1), 0);
+    set_env("JOURNAL_STREAM", "1:2");
     assert_false(service_has_journal()); /* another one's: it was redirected */
     assert_int_equal(fstat(STDERR_FILENO, &st), 0);
     (void)snprintf(stream, sizeof stream, "%llu:%llu",
         (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
-    assert_int_equal(setenv("JOURNAL_STREAM", stream, 1), 0);
+    set_env("JOURNAL_STREAM", stream);
     assert_true(service_has_journal());
-    assert_int_equal(unsetenv("JOURNAL_STREAM"), 0);
+    unset_env("JOURNAL_STREAM");
 }
 
 /* Handed-in descriptors begin at 3, so each row is a process of its own. */
@@ -208,10 +223,10 @@ in_child(size_t row)
         n++;
     }
     (void)snprintf(text, sizeof text, "%d", (int)getpid());
-    (void)setenv("LISTEN_PID", text, 1);
+    set_env("LISTEN_PID", text);
     (void)snprintf(text, sizeof text, "%d", n);
     if (n > 0)
-        (void)setenv("LISTEN_FDS", text, 1);
+        set_env("LISTEN_FDS", text);
     ok = service_sockets_take(&sockets, &err);
     if (ok != handed_in[row].want)
         return 3;
