@@ -21,24 +21,20 @@ static const struct command {
 } commands[] = {
     { "run", cmd_run_run, 1, 5, "POLICY [--name NAME] [--log-level LEVEL]",
         "Forward records, as the policy says." },
-#ifdef KEDGE_HAVE_CHECK
     { "check", cmd_check_run, 0, 3, "[POLICY] [--format human|json]",
         "Say everything that is wrong with a policy; opens no connection." },
     { "explain", cmd_check_explain, 0, 2, "[CODE | --schema markdown|mdoc]",
         "Say what the code of a finding means and what mends it." },
     { "policy", cmd_check_policy, 1, 4, "show [POLICY] [--json]",
         "Show the policy in force, and where each value comes from." },
-#endif
     { "status", cmd_status_run, 0, 3, "[--json] [--socket PATH]",
         "Show every flow of the running agent, its lag and its age." },
     { "flow", cmd_status_flow, 2, 4,
         "pause|resume|restart FLOW [--socket PATH]",
         "Stop a flow, let it go on, or let what is held try again." },
-#ifdef KEDGE_HAVE_DEMO
     { "demo", cmd_demo_run, 0, 3, "[--keep] [--records N]",
         "Two clusters, a link that is cut, and what arrives: on this "
         "machine." },
-#endif
     { "version", version, 0, 0, "",
         "Say which kedge this is and what it was built with." },
     { "help", help, 0, 1, "[COMMAND|metrics]", "Say how a command is called." },
