@@ -11,6 +11,7 @@
 #define SLEEP_MS 50
 #define TICK_MS 20
 #define DRAIN_MS 25000
+#define DRAIN_ENTRIES 5 /* a fifth of draining is for the last entries */
 
 #define TO(state) (1u << (state))
 
@@ -59,7 +60,7 @@ flow_on_done(void *inbox, const struct sink_done *done)
 void
 flow_on_failed(void *inbox, int32_t lane, const struct err *err)
 {
-    flowmove_failed(((struct flow_inbox *)inbox)->flow, lane, err);
+    flowlane_failed(((struct flow_inbox *)inbox)->flow, lane, err);
 }
 
 void
@@ -142,7 +143,7 @@ obey(struct flow *flow, enum flow_order order)
     case FLOW_RESTART:
         flow->failed = false;
         if (flow->lanes != NULL) {
-            flowmove_retry(flow);
+            flowlane_retry(flow);
             lanes_retry(flow->lanes, clock_mono_ms(flow->o.clock));
         }
         flow->refresh_at_ms = 0;
@@ -162,10 +163,25 @@ judge(struct flow *flow)
         flow_enter(flow, FLOW_HELD, lanes_refused(flow->lanes));
     else if (flow->paused)
         flow_enter(flow, FLOW_PAUSED, "an operator paused it");
+    else if (flow->joined && flow->group_reason[0] != '\0')
+        flow_enter(flow, FLOW_CONNECTING, flow->group_reason);
     else if (flow->joined)
         flow_enter(flow, FLOW_RUNNING, "a member of the group");
     else if (flow->state != FLOW_CONNECTING)
         flow_enter(flow, FLOW_CONNECTING, "clusters are being reached");
+}
+
+/* A group that cannot be joined says so again until it can. */
+static void
+on_group(struct flow *flow, const struct group_event *event, int64_t now_ms)
+{
+    if (event->kind == GROUP_FAILED)
+        (void)snprintf(flow->group_reason, sizeof flow->group_reason, "%s",
+            event->err.text);
+    else if (event->kind == GROUP_ASSIGNED)
+        flow->group_reason[0] = '\0';
+    if (flow->lanes != NULL)
+        lanes_on_group(flow->lanes, event, now_ms);
 }
 
 static bool
@@ -182,10 +198,7 @@ control(struct flow *flow, int64_t now_ms)
     busy = flowtopics_events(flow, now_ms);
     while (flow->o.group.ops->event(flow->o.group.self, &event)) {
         busy = true;
-        if (event.kind == GROUP_FAILED)
-            flow_enter(flow, flow->state, event.err.text);
-        else if (flow->lanes != NULL)
-            lanes_on_group(flow->lanes, &event, now_ms);
+        on_group(flow, &event, now_ms);
     }
     while (flow->o.store.ops->answer(flow->o.store.self, &answer)) {
         busy = true;
@@ -213,16 +226,18 @@ wound_down(struct flow *flow, int64_t now_ms)
         return false;
     if (!flow->draining) {
         flow->draining = true;
+        flow->unclean = false;
         flow->drain_by_ms = now_ms + flow->o.drain_ms;
         flow_enter(flow, FLOW_DRAINING, "told to stop");
         if (flow->lanes != NULL)
-            lanes_drain(flow->lanes, flow->drain_by_ms);
+            lanes_drain(flow->lanes,
+                flow->drain_by_ms - flow->o.drain_ms / DRAIN_ENTRIES);
     }
     if (flow->lanes != NULL && !lanes_idle(flow->lanes, &clean) && asked == 1 &&
         now_ms < flow->drain_by_ms + TICK_MS)
         return false;
     atomic_store(&flow->drained,
-        clean && asked == 1 &&
+        clean && !flow->unclean && asked == 1 &&
             (flow->lanes == NULL || lanes_idle(flow->lanes, &clean)));
     return true;
 }
@@ -234,7 +249,7 @@ end(struct flow *flow, int64_t now_ms)
         lanes_leave(flow->lanes);
     flow_enter(flow, FLOW_STOPPED, "drained");
     flowreport_publish(flow, now_ms);
-    flowmove_free(flow);
+    flowlane_free(flow);
     flow->o.sink.ops->free(flow->o.sink.self); /* it may hold the source's */
     flow->o.source.ops->free(flow->o.source.self);
     flow->o.store.ops->free(flow->o.store.self);
@@ -243,34 +258,38 @@ end(struct flow *flow, int64_t now_ms)
     atomic_store(&flow->stopped, true);
 }
 
+bool
+flow_turn(struct flow *flow, bool *busy)
+{
+    int64_t now_ms = clock_mono_ms(flow->o.clock);
+
+    if (flow->state == FLOW_IDLE)
+        flow_enter(flow, FLOW_CONNECTING, "clusters are being reached");
+    *busy = flowmove_acks(flow, now_ms);
+    if (!*busy || flow->control_at_ms <= now_ms) {
+        *busy = control(flow, now_ms) || *busy;
+        flow->control_at_ms = now_ms + TICK_MS;
+    }
+    *busy = flowmove_send(flow) || *busy;
+    *busy = flowmove_read(flow, now_ms) || *busy;
+    flowlane_rates(flow, now_ms);
+    flowreport_publish(flow, now_ms);
+    if (!wound_down(flow, now_ms))
+        return true;
+    end(flow, now_ms);
+    return false;
+}
+
 static void *
 run(void *arg)
 {
     struct flow *flow = arg;
-    int64_t control_at_ms = 0;
-    int64_t now_ms;
+    bool busy = true;
 
     affinity_claim(&flow->owner);
-    flow_enter(flow, FLOW_CONNECTING, "clusters are being reached");
-    for (;;) {
-        bool busy;
-
-        now_ms = clock_mono_ms(flow->o.clock);
-        busy = flowmove_acks(flow, now_ms);
-        if (!busy || control_at_ms <= now_ms) {
-            busy = control(flow, now_ms) || busy;
-            control_at_ms = now_ms + TICK_MS;
-        }
-        busy = flowmove_send(flow) || busy;
-        busy = flowmove_read(flow, now_ms) || busy;
-        flowmove_rates(flow, now_ms);
-        flowreport_publish(flow, now_ms);
-        if (wound_down(flow, now_ms))
-            break;
+    while (flow_turn(flow, &busy))
         if (!busy)
             wake_wait(flow->o.wake, SLEEP_MS);
-    }
-    end(flow, now_ms);
     return NULL;
 }
 
@@ -322,7 +341,7 @@ flow_free(struct flow *flow)
         return;
     if (flow->started)
         (void)pthread_join(flow->thread, NULL);
-    else
+    else if (!atomic_load(&flow->stopped))
         end(flow, clock_mono_ms(flow->o.clock));
     report_free(atomic_exchange(&flow->report, NULL));
     queue_free(flow->orders, NULL);

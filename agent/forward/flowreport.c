@@ -52,12 +52,13 @@ report_one(const struct flow *flow, const struct part *part,
         to->source_end = to->read_next;
 }
 
-/* Those whose lane is here; another agent reports the rest. */
+/* Those whose lane is here; another agent reports the rest.  One whose topic
+ * is gone from the source may be held for that. */
 static bool
 ours(const struct flow *flow, const struct part *part)
 {
     return lanes_state(flow->lanes, part->lane) != LANE_ELSEWHERE &&
-           part->topic->selected;
+           (part->topic->selected || part->phase != PHASE_IDLE);
 }
 
 static void

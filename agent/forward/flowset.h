@@ -1,5 +1,6 @@
-/* flowset.h - what flow.c, flowmove.c, flowtopics.c and flowreport.c share: a
- * flow and its lanes' queues.  No other file includes this.
+/* flowset.h - what flow.c, flowlane.c, flowmove.c, flowtopics.c and
+ * flowreport.c share: a flow and its lanes' queues.  Beside them only the test
+ * of flows includes this.
  *
  * Three kinds of member, and no fourth:
  *   fixed    set by flow_new(), read by anyone afterwards
@@ -17,23 +18,30 @@
 
 #include <stdatomic.h>
 
-#define FLOW_NEXT_MAX 256 /* records asked of the source at a time */
+#define FLOW_NEXT_MAX 256  /* records asked of the source at a time */
+#define FLOW_NEXT_PACED 16 /* with a rate limit: no large bursts */
 
 /* The records of one lane that were read and not given to the sink yet, and
- * what the sink has of it. */
+ * what the sink has of it.  A cost is in bytes: record_bytes() of each record
+ * and FLOW_RECORD_COST for its books. */
 struct flow_lane {
-    struct record *ring; /* room slots, a power of two */
+    struct record *ring; /* `room` slots, a power of two; 0: none yet */
     size_t head, n, room;
     int64_t queued_cost; /* of what is in the ring */
     int64_t sink_cost;   /* of what the sink has and has not acknowledged */
     int64_t acked_cost;  /* since the rate was last looked at */
+    /* set once a second by flowlane_rates() */
     int64_t rate;        /* cost a second that the target acknowledges */
-    int64_t quota;       /* what the sink may have */
-    int64_t batch_bytes; /* as the sink was opened with */
+    int64_t quota;       /* what sink_cost may come to */
+    int32_t reading;     /* partitions that the source is reading */
+    int32_t quiet_s;     /* so long the sink has had some and no ack came */
+    bool stuck;          /* not read until an ack comes; its queue is empty */
+    int64_t batch_bytes; /* as the sink was opened with; 0: its default */
     bool open;           /* the sink has a client for it */
-    bool resend;         /* its client failed: begin again at resend_ms */
+    bool resend;         /* its client failed: nothing of the lane is read or
+                          * sent, and it begins again at resend_ms */
     int64_t resend_ms;
-    struct backoff backoff;
+    struct backoff backoff; /* of resend_ms; an ack starts it anew */
 };
 
 struct flow {
@@ -52,20 +60,27 @@ struct flow {
     char reason[REPORT_TEXT_MAX];
     int64_t state_since_wall_ms;
     bool paused, failed; /* by an operator; by a record (`reason`) */
-    struct parts *parts; /* from the moment the ledger is known */
+    char group_reason[REPORT_TEXT_MAX]; /* why it cannot be joined; empty */
+    struct parts *parts; /* with `lanes` from the moment the ledger is known */
     struct lanes *lanes;
-    struct flow_lane *lane;
-    int32_t n_lanes;
+    struct flow_lane *lane; /* n_lanes */
+    int32_t n_lanes;        /* as the ledger has partitions */
     char source_cluster_id[LEDGER_ID_MAX], ledger_id[LEDGER_ID_MAX];
-    bool ledger_asked, ledger_known, listing, listed, joined;
-    bool source_up, target_up, left;
+    bool ledger_asked, ledger_known; /* ensure_ledger() and its answer */
+    bool listing, listed;            /* refresh() is under way; was answered */
+    bool joined;                     /* as lanes_joined() says */
+    bool left; /* the group, since the source is away: joins when it is back */
+    bool source_up, target_up;
     int64_t source_down_ms; /* since when, 0: it is up */
-    int64_t cost;           /* read and not acknowledged, books included */
+    int64_t cost;           /* of all lanes: queued_cost and sink_cost */
     struct pace pace;
     int64_t read_at_ms; /* the pace says: not before */
-    int64_t refresh_at_ms, ends_at_ms, report_at_ms, rate_at_ms;
-    int64_t last_ack_ms;
+    /* When each is due next; 0: at once. */
+    int64_t control_at_ms, refresh_at_ms, ends_at_ms, report_at_ms, rate_at_ms;
+    int64_t last_ack_ms; /* REPORT_UNKNOWN: none yet */
+    bool acked;          /* by the sink's present poll() */
     bool draining;
+    bool unclean; /* a lane that was finishing lost its client */
     int64_t drain_by_ms;
     struct record next[FLOW_NEXT_MAX];
     /* shared */
@@ -75,24 +90,45 @@ struct flow {
     atomic_bool stopped, drained;
 };
 
+static inline int64_t
+flow_cost_of(const struct record *record)
+{
+    return record_bytes(record) + FLOW_RECORD_COST;
+}
+
 /* flow.c: the only place that changes flow->state. */
 void flow_enter(struct flow *flow, enum flow_state next, const char *why);
+/* One turn of the flow's thread; a test turns it by hand.  False: it has ended
+ * and freed the five interfaces.  `busy`: do not sleep before the next. */
+bool flow_turn(struct flow *flow, bool *busy);
 
 /* flowmove.c: records.  Each gives whether it did anything. */
 bool flowmove_read(struct flow *flow, int64_t now_ms);
 bool flowmove_send(struct flow *flow);
 bool flowmove_acks(struct flow *flow, int64_t now_ms);
-void flowmove_rates(struct flow *flow, int64_t now_ms);
 /* What the sink says, on this thread. */
 void flowmove_done(struct flow *flow, const struct sink_done *done);
-void flowmove_failed(struct flow *flow, int32_t lane, const struct err *err);
+
+/* flowlane.c: what is kept for each lane. */
+int64_t flowlane_budget(const struct flow *flow); /* what `cost` may come to */
+/* To the end of the queue, the hold included; false without memory. */
+bool flowlane_push(struct flow *flow, struct flow_lane *lane,
+    struct record *record);
+/* Takes off the first, which was sent or released; `cost` is what it was. */
+void flowlane_pop(struct flow *flow, struct flow_lane *lane, int64_t cost);
+/* Its client cannot go on; flowlane_resend() begins again when that is due. */
+void flowlane_failed(struct flow *flow, int32_t lane, const struct err *err);
+/* `moving` false: only lanes that are being given up. */
+bool flowlane_resend(struct flow *flow, bool moving);
+void flowlane_shut(struct flow *flow, int32_t lane); /* client and queue */
 /* As lanes_ops wants them. */
-void flowmove_open(void *ctx, struct part *part);
-void flowmove_close(void *ctx, struct part *part);
-void flowmove_drop(void *ctx, int32_t lane);
+void flowlane_open(void *ctx, struct part *part);
+void flowlane_close(void *ctx, struct part *part);
+void flowlane_drop(void *ctx, int32_t lane);
 /* A person said: try again what failed. */
-void flowmove_retry(struct flow *flow);
-void flowmove_free(struct flow *flow);
+void flowlane_retry(struct flow *flow);
+void flowlane_rates(struct flow *flow, int64_t now_ms); /* once a second */
+void flowlane_free(struct flow *flow);
 
 /* flowtopics.c: topics, ends, and where to begin. */
 bool flowtopics_events(struct flow *flow, int64_t now_ms);

@@ -13,9 +13,9 @@
 
 static const struct lanes_ops lanes_ops = {
     .resolve = flowtopics_resolve,
-    .open = flowmove_open,
-    .close = flowmove_close,
-    .drop = flowmove_drop,
+    .open = flowlane_open,
+    .close = flowlane_close,
+    .drop = flowlane_drop,
     .ask_written = flowtopics_ask_written,
 };
 
@@ -59,9 +59,18 @@ make_lanes(struct flow *flow, int32_t n_lanes, struct err *err)
     with_parts.parts = flow->parts;
     flow->lane = calloc((size_t)n_lanes, sizeof flow->lane[0]);
     if (flow->lane == NULL)
-        return err_set(err, ERR_MEMORY, "%d lanes", n_lanes);
-    flow->n_lanes = n_lanes;
-    return (flow->lanes = lanes_new(&with_parts, err)) != NULL;
+        err_set(err, ERR_MEMORY, "%d lanes", n_lanes);
+    else
+        flow->lanes = lanes_new(&with_parts, err);
+    if (flow->lanes != NULL) {
+        flow->n_lanes = n_lanes;
+        return true;
+    }
+    free(flow->lane);
+    parts_free(flow->parts);
+    flow->lane = NULL;
+    flow->parts = NULL;
+    return false;
 }
 
 static void
@@ -72,7 +81,9 @@ on_ledger(struct flow *flow, const struct catalog_event *event)
     flow->target_up = true;
     if (flow->ledger_known)
         return;
-    if (!make_lanes(flow, event->partitions, &err)) {
+    if (event->partitions < 1)
+        err_set(&err, ERR_KAFKA, "the ledger has no partitions");
+    if (event->partitions < 1 || !make_lanes(flow, event->partitions, &err)) {
         LOG(flow->o.log, LEVEL_ERROR, "flow.lanes", kv_str("flow", flow->name),
             kv_str("error", err.text));
         flow->ledger_asked = false;
@@ -84,6 +95,32 @@ on_ledger(struct flow *flow, const struct catalog_event *event)
 }
 
 /* --- what the source has --- */
+
+static void
+hold_part(struct flow *flow, struct part *part, const char *why)
+{
+    part->reading = false; /* the source has stopped it */
+    parts_hold(part, "%s", why);
+    LOG(flow->o.log, LEVEL_ERROR, "partition.held", kv_str("flow", flow->name),
+        kv_str("topic", part->topic->name),
+        kv_int("partition", part->partition), kv_str("why", part->reason));
+}
+
+/* Partitions of a topic that was deleted and made anew, here or there. */
+static void
+hold_changed(struct flow *flow, const struct topic *topic)
+{
+    for (int32_t i = 0; i < topic->partitions; i++) {
+        struct part *part = parts_get(flow->parts, topic->name, i);
+
+        if (part == NULL || part->phase != PHASE_OPEN ||
+            parts_same_topics(part))
+            continue;
+        if (part->reading)
+            flow->o.source.ops->stop(flow->o.source.self, part->number);
+        hold_part(flow, part, part->reason);
+    }
+}
 
 static void
 take_topic(struct flow *flow, const struct catalog_topic *found)
@@ -104,16 +141,7 @@ take_topic(struct flow *flow, const struct catalog_topic *found)
         (void)snprintf(topic->reason, sizeof topic->reason, "%s", err.text);
         return;
     }
-    for (int32_t i = 0; i < found->partitions; i++) {
-        struct part *part = parts_get(flow->parts, found->name, i);
-
-        if (part == NULL || part->phase != PHASE_OPEN ||
-            parts_same_topics(part))
-            continue;
-        if (part->reading)
-            flow->o.source.ops->stop(flow->o.source.self, part->number);
-        part->reading = false;
-    }
+    hold_changed(flow, topic);
 }
 
 static void
@@ -152,6 +180,10 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
     for (size_t i = 0; i < list->n; i++)
         take_topic(flow, &list->topics[i]);
     ensure_targets(flow);
+    if (flow->draining) {
+        catalog_list_free(list);
+        return;
+    }
     if (strcmp(list->source_cluster_id, list->target_cluster_id) == 0 &&
         list->source_cluster_id[0] != '\0') {
         flow->failed = true;
@@ -160,9 +192,8 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
     } else if (!flow->listed || flow->left) {
         (void)snprintf(flow->source_cluster_id, sizeof flow->source_cluster_id,
             "%s", list->source_cluster_id);
-        if (!flow->draining)
-            lanes_start(flow->lanes, list->source_cluster_id, flow->ledger_id,
-                now_ms);
+        lanes_start(flow->lanes, list->source_cluster_id, flow->ledger_id,
+            now_ms);
         flow->left = false;
     }
     flow->listed = true;
@@ -208,6 +239,7 @@ on_target(struct flow *flow, const struct catalog_event *event)
     topic->target_partitions = event->partitions;
     topic->max_message_bytes = event->max_message_bytes;
     topic->reason[0] = '\0';
+    hold_changed(flow, topic);
 }
 
 static void
@@ -250,16 +282,6 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
 /* --- what the source says of a partition --- */
 
 static void
-hold_part(struct flow *flow, struct part *part, const char *why)
-{
-    part->reading = false; /* the source has stopped it */
-    parts_hold(part, "%s", why);
-    LOG(flow->o.log, LEVEL_ERROR, "partition.held", kv_str("flow", flow->name),
-        kv_str("topic", part->topic->name),
-        kv_int("partition", part->partition), kv_str("why", part->reason));
-}
-
-static void
 out_of_range(struct flow *flow, struct part *part,
     const struct source_event *event)
 {
@@ -272,6 +294,10 @@ out_of_range(struct flow *flow, struct part *part,
             "%" PRId64 " offsets are gone at the source before they could be "
             "read: %" PRId64 " to %" PRId64 " (retention or deletion)",
             event->low - event->offset, event->offset, event->low - 1);
+    } else if (event->high < 0) {
+        (void)snprintf(why, sizeof why,
+            "the position %" PRId64 " does not exist any more at the source",
+            event->offset);
     } else {
         (void)snprintf(why, sizeof why,
             "the position %" PRId64
@@ -304,6 +330,8 @@ on_source(struct flow *flow, const struct source_event *event, int64_t now_ms)
     struct part *part =
         event->part >= 0 ? parts_at(flow->parts, event->part) : NULL;
 
+    if (part != NULL && part->phase == PHASE_IDLE)
+        return; /* of a lane that was given up meanwhile */
     switch (event->kind) {
     case SOURCE_RESOLVED:
         if (flow->lanes != NULL)
@@ -324,6 +352,8 @@ on_source(struct flow *flow, const struct source_event *event, int64_t now_ms)
     case SOURCE_UP:
         flow->source_up = true;
         flow->source_down_ms = 0;
+        if (flow->left)
+            flow->refresh_at_ms = 0; /* and the group is joined again */
         break;
     }
 }

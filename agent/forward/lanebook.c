@@ -213,7 +213,7 @@ lanebook_tick(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
         limit = SNAPSHOT_AT_LEAST;
     if (lane->phase == LANE_P_RUN)
         start_parts(lanes, lane);
-    if (lane->committing || !lane->client)
+    if (lane->committing || !lane->client || lane->again_ms > now_ms)
         return;
     if (lane->phase == LANE_P_RUN &&
         (lane->written >= limit ||
@@ -222,6 +222,32 @@ lanebook_tick(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     else if (lane->phase == LANE_P_FINISH || lane->due_ms <= now_ms ||
              first_entries(lanes, lane))
         write_entries(lanes, lane, wall_ms, now_ms);
+}
+
+bool
+lanebook_finished(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
+    int64_t now_ms)
+{
+    bool wire = false, owed = false;
+
+    for (struct part *part = parts_of_lane(lanes->o.parts, lane->number);
+         part != NULL; part = part->next_in_lane) {
+        if (part->tracker == NULL)
+            continue;
+        wire = wire || tracker_in_flight(part->tracker) > 0;
+        owed = owed || tracker_next(part->tracker) != part->entry.next_offset;
+    }
+    if (lane->due_ms <= now_ms && wire && !lane->committing) {
+        lanes->o.ops->drop(lanes->o.ctx, lane->number);
+        lanes->unclean = true;
+        wire = false;
+    }
+    if ((!wire && !owed && !lane->committing) ||
+        lane->due_ms + LANEBOOK_LAST_MS <= now_ms)
+        return true;
+    if (!wire && owed)
+        lanebook_tick(lanes, lane, wall_ms, now_ms);
+    return false;
 }
 
 static void
@@ -233,6 +259,9 @@ entries_written(struct lanes *lanes, struct lane *lane)
             continue;
         part->writing = false;
         part->known = true;
+        if (part->phase == PHASE_ENTERING &&
+            part->written.next_offset == LEDGER_UNRESOLVED)
+            continue; /* resolved meanwhile: its number is still to be written */
         part->entry = part->written;
         if (part->phase == PHASE_ENTERING && lane->phase == LANE_P_RUN)
             open_part(lanes, part);
@@ -299,6 +328,6 @@ lanebook_answer(struct lanes *lanes, struct lane *lane,
         lanes_hold(lanes, lane, answer->err.text, now_ms);
     else if (answer->result != STORE_RETRY || lane->phase == LANE_P_SNAPSHOT)
         lanes_fall(lanes, lane, answer->err.text, now_ms);
-    else if (lane->phase == LANE_P_RUN)
-        lane->due_ms = now_ms + COMMIT_AGAIN_MS;
+    else
+        lane->again_ms = now_ms + COMMIT_AGAIN_MS;
 }

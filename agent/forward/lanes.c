@@ -10,7 +10,7 @@
 #define RETAKE_FIRST_MS 1000
 #define RETAKE_LAST_MS 60000
 #define HELD_RETRY_MS 60000
-#define FINISH_MS 8000 /* of the 10 s within which a lane is to be given up */
+#define FINISH_MS 8000 /* and LANEBOOK_LAST_MS: 10 s until a lane is given up */
 
 #define TO(phase) (1u << (phase))
 
@@ -92,12 +92,12 @@ lanes_enter(struct lanes *lanes, struct lane *lane, enum lane_phase next,
 static void
 drop(struct lanes *lanes, struct lane *lane)
 {
-    bool wire = false;
-
     for (struct part *part = parts_of_lane(lanes->o.parts, lane->number);
          part != NULL; part = part->next_in_lane) {
         if (part->tracker != NULL) {
-            wire = wire || tracker_in_flight(part->tracker) > 0;
+            if (tracker_in_flight(part->tracker) > 0 ||
+                tracker_next(part->tracker) != part->entry.next_offset)
+                lanes->unclean = true;
             lanes->o.ops->close(lanes->o.ctx, part);
         }
         tracker_free(part->tracker);
@@ -109,11 +109,9 @@ drop(struct lanes *lanes, struct lane *lane)
     lanes->o.ops->drop(lanes->o.ctx, lane->number);
     if (lane->client)
         lanes->o.store.ops->close(lanes->o.store.self, lane->number);
-    /* A snapshot of a lane that is not taken over yet is nobody's loss. */
-    lanes->unclean = lanes->unclean || wire ||
-                     (lane->committing && lane->phase == LANE_P_FINISH);
     lane->client = false;
     lane->committing = false;
+    lane->again_ms = 0;
     lane->term = REPORT_UNKNOWN;
 }
 
@@ -213,6 +211,8 @@ on_headers(struct lanes *lanes, const struct store_answer *answer,
     struct err err = answer->err;
 
     lanes->starting = false;
+    if (lanes->draining)
+        return;
     if (answer->result == STORE_DONE) {
         if (!headers_fit(lanes, answer->records, &err)) {
             (void)snprintf(lanes->refused, sizeof lanes->refused, "%s",
@@ -344,32 +344,6 @@ lanes_written(struct lanes *lanes, int32_t lane, int64_t high,
             now_ms);
 }
 
-/* FINISH ends when nothing is on the wire and the entries say so, or when its
- * time is over. */
-static void
-finish(struct lanes *lanes, struct lane *lane, int64_t wall_ms, int64_t now_ms)
-{
-    bool wire = false, dirty = false;
-
-    for (struct part *part = parts_of_lane(lanes->o.parts, lane->number);
-         part != NULL; part = part->next_in_lane) {
-        if (part->tracker == NULL)
-            continue;
-        wire = wire || tracker_in_flight(part->tracker) > 0;
-        dirty = dirty || tracker_next(part->tracker) != part->entry.next_offset;
-    }
-    if (lane->due_ms <= now_ms && wire && !lane->committing) {
-        lanes->o.ops->drop(lanes->o.ctx, lane->number);
-        lanes->unclean = true;
-        wire = false;
-    }
-    if (!wire && dirty && !lane->committing)
-        lanebook_tick(lanes, lane, wall_ms, now_ms);
-    else if ((!wire && !dirty && !lane->committing) ||
-             lane->due_ms + FINISH_MS <= now_ms)
-        give_up(lanes, lane, "finished");
-}
-
 static void
 tick_lane(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     int64_t now_ms)
@@ -384,7 +358,8 @@ tick_lane(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
         lanebook_tick(lanes, lane, wall_ms, now_ms);
         break;
     case LANE_P_FINISH:
-        finish(lanes, lane, wall_ms, now_ms);
+        if (lanebook_finished(lanes, lane, wall_ms, now_ms))
+            give_up(lanes, lane, "finished");
         break;
     case LANE_P_ELSEWHERE:
     case LANE_P_PROVE:
@@ -454,6 +429,18 @@ lanes_idle(const struct lanes *lanes, bool *clean)
     return true;
 }
 
+/* One whose lane is being given up stays: whoever has it next tries. */
+static void
+retry_part(struct lanes *lanes, struct part *part)
+{
+    if (part->phase != PHASE_HELD ||
+        lanes->lane[part->lane].phase == LANE_P_FINISH)
+        return;
+    part->phase = part->tracker != NULL ? PHASE_OPEN : PHASE_IDLE;
+    if (part->tracker != NULL && parts_same_topics(part))
+        lanes->o.ops->open(lanes->o.ctx, part);
+}
+
 void
 lanes_retry(struct lanes *lanes, int64_t now_ms)
 {
@@ -462,15 +449,8 @@ lanes_retry(struct lanes *lanes, int64_t now_ms)
     for (int32_t i = 0; i < lanes->o.n_lanes; i++)
         if (lanes->lane[i].phase == LANE_P_HELD)
             lanes->lane[i].due_ms = now_ms;
-    for (size_t i = 0; i < parts_count(lanes->o.parts); i++) {
-        struct part *part = parts_at(lanes->o.parts, (int32_t)i);
-
-        if (part->phase != PHASE_HELD)
-            continue;
-        part->phase = part->tracker != NULL ? PHASE_OPEN : PHASE_IDLE;
-        if (part->tracker != NULL)
-            lanes->o.ops->open(lanes->o.ctx, part);
-    }
+    for (size_t i = 0; i < parts_count(lanes->o.parts); i++)
+        retry_part(lanes, parts_at(lanes->o.parts, (int32_t)i));
 }
 
 enum lane_state

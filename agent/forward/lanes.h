@@ -93,7 +93,8 @@ void lanes_written(struct lanes *lanes, int32_t lane, int64_t high,
  * lanes that are finished.  Several times a second. */
 void lanes_tick(struct lanes *lanes, int64_t wall_ms, int64_t now_ms);
 
-/* Finish everything by `deadline_ms`; no partition is opened any more. */
+/* Finish everything; no partition is opened any more.  What is on the wire is
+ * waited for until `deadline_ms`, the last entries two seconds longer. */
 void lanes_drain(struct lanes *lanes, int64_t deadline_ms);
 /* Leave the group at once (the source is away) and void everything. */
 void lanes_leave(struct lanes *lanes);

@@ -35,6 +35,7 @@ struct lane {
     int proofs;  /* prove() calls not answered yet */
     int64_t hint, term;
     int64_t due_ms;   /* of BACKOFF, HELD, FINISH; RUN: the next commit */
+    int64_t again_ms; /* a commit was put off: none before this */
     int64_t began_ms; /* of the commit under way */
     int64_t wrote_ms; /* newest commit that succeeded */
     int64_t written;  /* records since the snapshot */
@@ -92,6 +93,12 @@ void lanebook_snapshot(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
 void lanebook_answer(struct lanes *lanes, struct lane *lane,
     const struct store_answer *answer, int64_t now_ms);
 void lanebook_tick(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
+    int64_t now_ms);
+/* One tick of FINISH: true when nothing is on the wire and the entries say so,
+ * or when its time is over: due_ms for what is on the wire, and so much more
+ * for the last entries. */
+#define LANEBOOK_LAST_MS 2000
+bool lanebook_finished(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     int64_t now_ms);
 
 #endif

@@ -1,0 +1,374 @@
+/* What a flow keeps for each lane: its queue, and its client at the sink,
+ * which is opened, given up, begun again, and not waited for when it stands. */
+#include "flowset.h"
+
+#include <stdlib.h>
+
+#define RESEND_FIRST_MS 500
+#define RESEND_LAST_MS 60000
+#define QUOTA_RATE_S 10               /* the sink may have this much of rate */
+#define QUOTA_PART (INT64_C(2) << 20) /* and at least so much a partition */
+#define STUCK_S 2                     /* without an ack while some are due */
+
+int64_t
+flowlane_budget(const struct flow *flow)
+{
+    int64_t max = flow->o.max_in_flight_bytes;
+
+    return max - max / FLOW_PREFETCH_SHARE;
+}
+
+/* --- queues --- */
+
+bool
+flowlane_push(struct flow *flow, struct flow_lane *lane, struct record *record)
+{
+    int64_t cost = flow_cost_of(record);
+
+    if (lane->n == lane->room) {
+        size_t room = lane->room == 0 ? 64 : lane->room * 2;
+        struct record *ring = malloc(room * sizeof ring[0]);
+
+        if (ring == NULL)
+            return false;
+        for (size_t i = 0; i < lane->n; i++)
+            ring[i] = lane->ring[(lane->head + i) & (lane->room - 1)];
+        free(lane->ring);
+        lane->ring = ring;
+        lane->room = room;
+        lane->head = 0;
+    }
+    lane->ring[(lane->head + lane->n) & (lane->room - 1)] = *record;
+    record->hold = NULL;
+    lane->n++;
+    lane->queued_cost += cost;
+    flow->cost += cost;
+    return true;
+}
+
+void
+flowlane_pop(struct flow *flow, struct flow_lane *lane, int64_t cost)
+{
+    lane->head = (lane->head + 1) & (lane->room - 1);
+    lane->n--;
+    lane->queued_cost -= cost;
+    flow->cost -= cost;
+}
+
+static void
+clear(struct flow *flow, struct flow_lane *lane)
+{
+    while (lane->n > 0) {
+        int64_t cost = flow_cost_of(&lane->ring[lane->head]);
+
+        record_release(&lane->ring[lane->head]);
+        flowlane_pop(flow, lane, cost);
+    }
+}
+
+/* A partition is read again from its acks on: what is still queued of it, from
+ * before it was held, would come twice. */
+static void
+forget(struct flow *flow, const struct part *part)
+{
+    struct flow_lane *lane = &flow->lane[part->lane];
+
+    for (size_t left = lane->n; left > 0; left--) {
+        struct record record = lane->ring[lane->head];
+        int64_t cost = flow_cost_of(&record);
+
+        flowlane_pop(flow, lane, cost);
+        if (record.part == part->number)
+            record_release(&record);
+        else
+            (void)flowlane_push(flow, lane, &record); /* there is room */
+    }
+}
+
+static void
+stop_reading(struct flow *flow, int32_t number)
+{
+    for (struct part *part = parts_of_lane(flow->parts, number); part != NULL;
+         part = part->next_in_lane) {
+        if (part->reading)
+            flow->o.source.ops->stop(flow->o.source.self, part->number);
+        part->reading = false;
+    }
+}
+
+/* --- clients: open, drop, begin again --- */
+
+void
+flowlane_failed(struct flow *flow, int32_t number, const struct err *err)
+{
+    struct flow_lane *lane = &flow->lane[number];
+
+    if (lane->resend)
+        return;
+    LOG(flow->o.log, LEVEL_WARN, "sink.failed", kv_str("flow", flow->name),
+        kv_int("lane", number), kv_str("error", err->text));
+    lane->resend = true;
+    lane->resend_ms =
+        clock_mono_ms(flow->o.clock) +
+        backoff_next(&lane->backoff, RESEND_FIRST_MS, RESEND_LAST_MS);
+    stop_reading(flow, number); /* it would only be dropped */
+}
+
+/* What the smallest topic of the lane takes in one batch. */
+static int64_t
+batch_bytes(const struct flow *flow, int32_t number)
+{
+    int64_t least = 0;
+
+    for (const struct part *part = parts_of_lane(flow->parts, number);
+         part != NULL; part = part->next_in_lane) {
+        int64_t max = part->topic->max_message_bytes;
+
+        if (max > 0 && (least == 0 || max < least))
+            least = max;
+    }
+    return least;
+}
+
+void
+flowlane_shut(struct flow *flow, int32_t number)
+{
+    struct flow_lane *lane = &flow->lane[number];
+
+    if (lane->open)
+        flow->o.sink.ops->close(flow->o.sink.self, number);
+    lane->open = false;
+    flow->cost -= lane->sink_cost;
+    lane->sink_cost = 0;
+    clear(flow, lane);
+}
+
+static bool
+open_sink(struct flow *flow, int32_t number)
+{
+    struct flow_lane *lane = &flow->lane[number];
+    struct err err;
+
+    if (lane->open)
+        return true;
+    lane->batch_bytes = batch_bytes(flow, number);
+    if (!flow->o.sink.ops->open(flow->o.sink.self, number, lane->batch_bytes,
+            &err)) {
+        flowlane_failed(flow, number, &err);
+        return false;
+    }
+    lane->open = true;
+    return true;
+}
+
+void
+flowlane_open(void *ctx, struct part *part)
+{
+    struct flow *flow = ctx;
+    struct flow_lane *lane = &flow->lane[part->lane];
+    struct err err;
+
+    forget(flow, part);
+    if (lane->resend || lane->stuck || !open_sink(flow, part->lane))
+        return; /* opened when the lane begins again */
+    part->read_next = tracker_read_next(part->tracker);
+    if (!flow->o.sink.ops->attach(flow->o.sink.self, part->number, part->lane,
+            part->topic->target, part->partition, &err) ||
+        !flow->o.source.ops->read(flow->o.source.self, part->number,
+            part->topic->name, part->partition, part->read_next,
+            parts_epoch(part, part->read_next), &err)) {
+        parts_hold(part, "%s", err.text);
+        return;
+    }
+    part->reading = true;
+    if (lane->batch_bytes != batch_bytes(flow, part->lane)) {
+        err_set_retry(&err, ERR_KAFKA, "a topic takes smaller batches only");
+        flowlane_failed(flow, part->lane, &err);
+    }
+}
+
+void
+flowlane_close(void *ctx, struct part *part)
+{
+    struct flow *flow = ctx;
+
+    if (part->reading)
+        flow->o.source.ops->stop(flow->o.source.self, part->number);
+    part->reading = false;
+    /* All of a lane's partitions are closed together, so that what was never
+     * given to the sink is simply dropped: the source has it. */
+    clear(flow, &flow->lane[part->lane]);
+    flow->lane[part->lane].stuck = false;
+}
+
+/* The sink has nothing of the lane any more, and nothing of it is read. */
+static void
+begin_again(struct flow *flow, int32_t number)
+{
+    struct flow_lane *lane = &flow->lane[number];
+
+    flowlane_shut(flow, number);
+    lane->resend = lane->stuck = false;
+    lane->quiet_s = 0;
+    stop_reading(flow, number);
+    for (struct part *part = parts_of_lane(flow->parts, number); part != NULL;
+         part = part->next_in_lane)
+        flow->o.sink.ops->detach(flow->o.sink.self, part->number);
+}
+
+void
+flowlane_drop(void *ctx, int32_t number)
+{
+    struct flow *flow = ctx;
+
+    begin_again(flow, number);
+    /* Who was asked where to begin shall not answer a later owner. */
+    for (struct part *part = parts_of_lane(flow->parts, number); part != NULL;
+         part = part->next_in_lane)
+        flow->o.source.ops->stop(flow->o.source.self, part->number);
+}
+
+static void
+open_parts(struct flow *flow, int32_t number)
+{
+    for (struct part *part = parts_of_lane(flow->parts, number); part != NULL;
+         part = part->next_in_lane)
+        if (part->tracker != NULL && part->phase == PHASE_OPEN)
+            flowlane_open(flow, part);
+}
+
+/* The client of a lane failed: what it had is read and sent again, each
+ * partition from its own unbroken run of acks.  A lane that is being given up
+ * does not send again; whoever has it next does. */
+static void
+resend(struct flow *flow, int32_t number)
+{
+    bool finishing = lanes_state(flow->lanes, number) == LANE_FINISHING;
+
+    if (finishing && flow->lane[number].sink_cost > 0)
+        flow->unclean = true;
+    begin_again(flow, number);
+    for (struct part *part = parts_of_lane(flow->parts, number); part != NULL;
+         part = part->next_in_lane)
+        if (part->tracker != NULL)
+            tracker_rewind(part->tracker);
+    if (!finishing)
+        open_parts(flow, number);
+}
+
+bool
+flowlane_resend(struct flow *flow, bool moving)
+{
+    bool busy = false;
+
+    for (int32_t i = 0; i < flow->n_lanes; i++) {
+        if (!flow->lane[i].resend ||
+            flow->lane[i].resend_ms > clock_mono_ms(flow->o.clock) ||
+            (!moving && lanes_state(flow->lanes, i) != LANE_FINISHING))
+            continue;
+        resend(flow, i);
+        busy = true;
+    }
+    return busy;
+}
+
+void
+flowlane_retry(struct flow *flow)
+{
+    for (int32_t i = 0; i < flow->n_lanes; i++) {
+        bool held = false;
+
+        for (const struct part *part = parts_of_lane(flow->parts, i);
+             part != NULL; part = part->next_in_lane)
+            held = held || part->phase == PHASE_HELD;
+        if (held && flow->lane[i].resend)
+            flow->lane[i].resend_ms = 0;
+    }
+}
+
+/* --- once a second --- */
+
+/* How much the sink may have of a lane: what the link carries in some seconds,
+ * so that a hand-over or a wake-up after a long stop repeats little; and not
+ * so much that the other lanes could not move. */
+static void
+look_at_rate(struct flow *flow, int32_t number)
+{
+    struct flow_lane *lane = &flow->lane[number];
+    int64_t most = flowlane_budget(flow) / 2;
+
+    lane->reading = 0;
+    for (const struct part *part = parts_of_lane(flow->parts, number);
+         part != NULL; part = part->next_in_lane)
+        lane->reading += part->reading;
+    if (lane->acked_cost > 0 || lane->sink_cost == 0)
+        lane->quiet_s = 0;
+    else
+        lane->quiet_s++;
+    lane->rate = (3 * lane->rate + lane->acked_cost) / 4;
+    lane->acked_cost = 0;
+    lane->quota = lane->rate * QUOTA_RATE_S;
+    if (lane->quota < lane->reading * QUOTA_PART)
+        lane->quota = lane->reading * QUOTA_PART;
+    if (lane->quota < QUOTA_PART)
+        lane->quota = QUOTA_PART;
+    if (lane->quota > most)
+        lane->quota = most;
+}
+
+static bool
+others_could_move(const struct flow *flow, int32_t number)
+{
+    for (int32_t i = 0; i < flow->n_lanes; i++)
+        if (i != number && flow->lane[i].reading > 0 &&
+            flow->lane[i].quiet_s == 0)
+            return true;
+    return false;
+}
+
+/* A lane whose target stands (a leader that is dead) and which has more than
+ * what is left for all others: its queue is dropped, the source has it, and
+ * it is not read until an ack comes. */
+static void
+look_at_queue(struct flow *flow, int32_t number)
+{
+    struct flow_lane *lane = &flow->lane[number];
+    int64_t left = flowlane_budget(flow) - flow->cost;
+
+    if (lane->stuck && lane->quiet_s == 0) {
+        lane->stuck = false;
+        open_parts(flow, number);
+    } else if (!lane->stuck && !lane->resend && lane->quiet_s >= STUCK_S &&
+               lane->n > 0 && lane->queued_cost + lane->sink_cost > left &&
+               others_could_move(flow, number)) {
+        LOG(flow->o.log, LEVEL_WARN, "lane.stuck", kv_str("flow", flow->name),
+            kv_int("lane", number), kv_int("queued", (int64_t)lane->n),
+            kv_str("why", "no acks: it is not read until there are some"));
+        clear(flow, lane);
+        stop_reading(flow, number);
+        lane->stuck = true;
+    }
+}
+
+void
+flowlane_rates(struct flow *flow, int64_t now_ms)
+{
+    if (flow->rate_at_ms > now_ms || flow->lanes == NULL)
+        return;
+    flow->rate_at_ms = now_ms + 1000;
+    for (int32_t i = 0; i < flow->n_lanes; i++)
+        look_at_rate(flow, i);
+    for (int32_t i = 0; i < flow->n_lanes; i++)
+        look_at_queue(flow, i);
+}
+
+void
+flowlane_free(struct flow *flow)
+{
+    for (int32_t i = 0; i < flow->n_lanes; i++) {
+        clear(flow, &flow->lane[i]);
+        free(flow->lane[i].ring);
+        flow->lane[i].ring = NULL;
+        flow->lane[i].room = 0;
+    }
+}

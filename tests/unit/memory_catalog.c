@@ -1,0 +1,160 @@
+/* The catalog: lists the source's topics, makes what is asked for. */
+#include "memory.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+put(struct memory *memory, const struct catalog_event *event)
+{
+    assert(memory->n_listed < MEMORY_EVENTS);
+    memory->listed[memory->n_listed++] = *event;
+    wake_signal(&memory->wake);
+}
+
+static void
+do_refresh(void *self)
+{
+    ((struct memory *)self)->refresh_asked = true;
+}
+
+static void
+do_ensure(void *self, const struct catalog_want *wants, size_t n)
+{
+    struct memory *memory = self;
+
+    memory_enter(memory);
+    for (size_t i = 0; i < n; i++) {
+        const struct memory_topic *topic = memory_find(memory, wants[i].source);
+        struct catalog_event event = { .kind = CATALOG_TARGET,
+            .partitions = wants[i].partitions };
+
+        assert(topic != NULL);
+        memcpy(event.source, wants[i].source, sizeof event.source);
+        memcpy(event.target, wants[i].target, sizeof event.target);
+        memcpy(event.id, topic->target_id, sizeof event.id);
+        event.max_message_bytes = topic->max_message_bytes;
+        if (topic->waits) {
+            event.kind = CATALOG_WAIT;
+            err_set_retry(&event.err, ERR_KAFKA, "it may not be made");
+        }
+        put(memory, &event);
+    }
+    memory_leave(memory);
+}
+
+static void
+do_ensure_ledger(void *self, const char *name, int32_t lanes)
+{
+    (void)lanes;
+    assert(strstr(name, ".ledger") != NULL);
+    ((struct memory *)self)->ledger_asked = true;
+}
+
+static void
+do_ask_written(void *self, int32_t lane,
+    const struct catalog_partition *partitions, size_t n)
+{
+    struct memory *memory = self;
+    struct catalog_event event = { .kind = CATALOG_EMPTY, .lane = lane };
+
+    memory_enter(memory);
+    if (memory->written > 0 && n > 0) {
+        event.kind = CATALOG_WRITTEN;
+        event.high = memory->written;
+        memcpy(event.target, partitions[0].topic, sizeof event.target);
+    }
+    put(memory, &event);
+    memory_leave(memory);
+}
+
+static struct catalog_list *
+list(const struct memory *memory)
+{
+    struct catalog_list *list =
+        calloc(1, sizeof *list + MEMORY_TOPICS * sizeof list->topics[0]);
+
+    assert(list != NULL);
+    (void)snprintf(list->source_cluster_id, sizeof list->source_cluster_id,
+        "%s", memory->source_cluster_id);
+    (void)snprintf(list->target_cluster_id, sizeof list->target_cluster_id,
+        "%s", memory->target_cluster_id);
+    for (int i = 0; i < MEMORY_TOPICS; i++) {
+        const struct memory_topic *topic = &memory->topic[i];
+        struct catalog_topic *to = &list->topics[list->n];
+
+        if (topic->name[0] == '\0' || topic->gone)
+            continue;
+        memcpy(to->name, topic->name, sizeof to->name);
+        memcpy(to->id, topic->id, sizeof to->id);
+        to->partitions = topic->partitions;
+        list->n++;
+    }
+    return list;
+}
+
+static void
+answer_refresh(struct memory *memory, struct catalog_event *event)
+{
+    memory->refresh_asked = false;
+    memory->refreshes++;
+    *event = (struct catalog_event){ .kind = CATALOG_DOWN,
+        .source_side = memory->source_down };
+    if (memory->source_down || memory->target_down)
+        err_set_retry(&event->err, ERR_NET, "no broker answers");
+    else
+        *event = (struct catalog_event){ .kind = CATALOG_TOPICS,
+            .list = list(memory) };
+}
+
+static void
+answer_ledger(struct memory *memory, struct catalog_event *event)
+{
+    memory->ledger_asked = false;
+    *event = (struct catalog_event){ .kind = CATALOG_LEDGER,
+        .partitions = memory->lanes,
+        .id = "ledger-id" };
+    if (!memory->ledger_waits)
+        return;
+    event->kind = CATALOG_LEDGER_WAIT;
+    err_set_retry(&event->err, ERR_KAFKA, "the ledger may not be made");
+}
+
+static bool
+do_event(void *self, struct catalog_event *event)
+{
+    struct memory *memory = self;
+    bool some = true;
+
+    memory_enter(memory);
+    if (memory->n_listed > 0) {
+        *event = memory->listed[0];
+        memmove(memory->listed, memory->listed + 1,
+            --memory->n_listed * sizeof memory->listed[0]);
+    } else if (memory->refresh_asked) {
+        answer_refresh(memory, event);
+    } else if (memory->ledger_asked) {
+        answer_ledger(memory, event);
+    } else {
+        some = false;
+    }
+    memory_leave(memory);
+    return some;
+}
+
+static void
+do_free(void *self)
+{
+    ((struct memory *)self)->freed++;
+}
+
+struct catalog
+memory_catalog(struct memory *memory)
+{
+    static const struct catalog_ops ops = { do_refresh, do_ensure,
+        do_ensure_ledger, do_ask_written, do_event, do_free };
+
+    return (struct catalog){ &ops, memory };
+}
