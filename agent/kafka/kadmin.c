@@ -112,17 +112,6 @@ kadmin_wait(struct kadmin *admin, const struct kjob *job,
     return NULL;
 }
 
-rd_kafka_AdminOptions_t *
-kadmin_request(const struct kadmin *admin, rd_kafka_admin_op_t op)
-{
-    rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(admin->rk, op);
-    char errstr[128];
-
-    (void)rd_kafka_AdminOptions_set_request_timeout(options,
-        (int)admin->step_ms, errstr, sizeof errstr);
-    return options;
-}
-
 bool
 kadmin_cluster_id(struct kadmin *admin, const struct kjob *job,
     char id[LEDGER_ID_MAX], struct err *err)
@@ -141,8 +130,10 @@ kadmin_cluster_id(struct kadmin *admin, const struct kjob *job,
     return true;
 }
 
+/* Of all topics, or of none. */
 static const struct rd_kafka_metadata *
-ask_metadata(struct kadmin *admin, const struct kjob *job, struct err *err)
+ask_metadata(struct kadmin *admin, const struct kjob *job, bool all,
+    struct err *err)
 {
     int64_t deadline_ms = now_ms() + admin->step_ms;
     const struct rd_kafka_metadata *metadata = NULL;
@@ -150,7 +141,8 @@ ask_metadata(struct kadmin *admin, const struct kjob *job, struct err *err)
 
     while (code != RD_KAFKA_RESP_ERR_NO_ERROR && now_ms() < deadline_ms &&
            !kworker_cancelled(job)) {
-        code = rd_kafka_metadata(admin->rk, 1, NULL, &metadata, ASK_MS);
+        code =
+            rd_kafka_metadata(admin->rk, all ? 1 : 0, NULL, &metadata, ASK_MS);
         hear(admin);
     }
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
@@ -159,11 +151,49 @@ ask_metadata(struct kadmin *admin, const struct kjob *job, struct err *err)
     return NULL;
 }
 
+/* A broker to ask in place of a controller that is not among them; -1: the
+ * controller is there. */
+static int32_t
+stand_in(struct kadmin *admin, const struct rd_kafka_metadata *metadata)
+{
+    int32_t controller = rd_kafka_controllerid(admin->rk, 0);
+
+    for (int i = 0; i < metadata->broker_cnt; i++) {
+        if (metadata->brokers[i].id == controller)
+            return -1;
+    }
+    return metadata->broker_cnt > 0 ? metadata->brokers[0].id : -1;
+}
+
+rd_kafka_AdminOptions_t *
+kadmin_request(struct kadmin *admin, const struct kjob *job,
+    rd_kafka_admin_op_t op, struct err *err)
+{
+    const struct rd_kafka_metadata *metadata =
+        ask_metadata(admin, job, false, err);
+    rd_kafka_AdminOptions_t *options = NULL;
+    char errstr[128];
+    int32_t broker = -1;
+
+    if (metadata == NULL)
+        return NULL;
+    broker = stand_in(admin, metadata);
+    rd_kafka_metadata_destroy(metadata);
+    options = rd_kafka_AdminOptions_new(admin->rk, op);
+    (void)rd_kafka_AdminOptions_set_request_timeout(options,
+        (int)admin->step_ms, errstr, sizeof errstr);
+    if (broker >= 0 && op != RD_KAFKA_ADMIN_OP_LISTOFFSETS)
+        (void)rd_kafka_AdminOptions_set_broker(options, broker, errstr,
+            sizeof errstr);
+    return options;
+}
+
 bool
 kadmin_list(struct kadmin *admin, const struct kjob *job,
     struct kadmin_topic **topics, size_t *n, struct err *err)
 {
-    const struct rd_kafka_metadata *metadata = ask_metadata(admin, job, err);
+    const struct rd_kafka_metadata *metadata =
+        ask_metadata(admin, job, true, err);
     size_t room = 0;
 
     *n = 0;
@@ -219,14 +249,16 @@ describe_batch(struct kadmin *admin, const struct kjob *job,
     const char *names[KADMIN_BATCH];
     rd_kafka_TopicCollection_t *wanted = NULL;
     rd_kafka_AdminOptions_t *options =
-        kadmin_request(admin, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
-    rd_kafka_queue_t *queue = rd_kafka_queue_new(admin->rk);
+        kadmin_request(admin, job, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS, err);
+    rd_kafka_queue_t *queue = NULL;
     rd_kafka_event_t *event = NULL;
     const rd_kafka_TopicDescription_t **found = NULL;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
     size_t n_found = 0;
     size_t n_names = 0;
 
+    if (options == NULL)
+        return false;
     for (size_t i = 0; i < n; i++) {
         size_t j = 0;
 
@@ -236,6 +268,7 @@ describe_batch(struct kadmin *admin, const struct kjob *job,
             names[n_names++] = topics[i].name;
     }
     wanted = rd_kafka_TopicCollection_of_topic_names(names, n_names);
+    queue = rd_kafka_queue_new(admin->rk);
     rd_kafka_DescribeTopics(admin->rk, wanted, options, queue);
     rd_kafka_TopicCollection_destroy(wanted);
     rd_kafka_AdminOptions_destroy(options);
@@ -309,15 +342,18 @@ kadmin_highs(struct kadmin *admin, const struct kjob *job,
     const struct catalog_partition *partitions, int64_t *highs, size_t n,
     struct err *err)
 {
-    rd_kafka_topic_partition_list_t *list =
-        rd_kafka_topic_partition_list_new((int)n);
     rd_kafka_AdminOptions_t *options =
-        kadmin_request(admin, RD_KAFKA_ADMIN_OP_LISTOFFSETS);
-    rd_kafka_queue_t *queue = rd_kafka_queue_new(admin->rk);
+        kadmin_request(admin, job, RD_KAFKA_ADMIN_OP_LISTOFFSETS, err);
+    rd_kafka_topic_partition_list_t *list = NULL;
+    rd_kafka_queue_t *queue = NULL;
     rd_kafka_event_t *event = NULL;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
     bool ok = false;
 
+    if (options == NULL)
+        return false;
+    list = rd_kafka_topic_partition_list_new((int)n);
+    queue = rd_kafka_queue_new(admin->rk);
     for (size_t i = 0; i < n; i++)
         rd_kafka_topic_partition_list_add(list, partitions[i].topic,
             partitions[i].partition)

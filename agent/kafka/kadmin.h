@@ -48,8 +48,10 @@ bool kadmin_describe(struct kadmin *admin, const struct kjob *job,
  * it is an error as a whole; `code` says which. */
 rd_kafka_event_t *kadmin_wait(struct kadmin *admin, const struct kjob *job,
     rd_kafka_queue_t *queue, rd_kafka_resp_err_t *code, struct err *err);
-rd_kafka_AdminOptions_t *kadmin_request(const struct kadmin *admin,
-    rd_kafka_admin_op_t op);
+/* Options with the time-out, for a request to the controller, or to any broker
+ * where there is none to be seen.  NULL with err when none answers. */
+rd_kafka_AdminOptions_t *kadmin_request(struct kadmin *admin,
+    const struct kjob *job, rd_kafka_admin_op_t op, struct err *err);
 rd_kafka_t *kadmin_client(const struct kadmin *admin);
 
 #define KADMIN_BATCH 500 /* topics in one request */

@@ -91,20 +91,23 @@ settings_batch(struct kadmin *admin, const struct kjob *job,
 {
     rd_kafka_ConfigResource_t *wanted[KADMIN_BATCH];
     rd_kafka_AdminOptions_t *options =
-        kadmin_request(admin, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
-    rd_kafka_queue_t *queue = rd_kafka_queue_new(kadmin_client(admin));
+        kadmin_request(admin, job, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, err);
+    rd_kafka_queue_t *queue = NULL;
     rd_kafka_event_t *event = NULL;
     const rd_kafka_ConfigResource_t **found = NULL;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
     size_t n_found = 0;
     size_t n_wanted = 0;
 
+    if (options == NULL)
+        return false;
     for (size_t i = 0; i < n; i++) {
         if (!asked_before(settings, i))
             wanted[n_wanted++] =
                 rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC,
                     settings[i].topic);
     }
+    queue = rd_kafka_queue_new(kadmin_client(admin));
     rd_kafka_DescribeConfigs(kadmin_client(admin), wanted, n_wanted, options,
         queue);
     rd_kafka_ConfigResource_destroy_array(wanted, n_wanted);
@@ -198,10 +201,10 @@ bool
 kmake_topics(struct kadmin *admin, const struct kjob *job,
     struct kmake_spec *specs, size_t n, struct err *err)
 {
-    rd_kafka_NewTopic_t **topics = calloc(n, sizeof(void *));
     rd_kafka_AdminOptions_t *options =
-        kadmin_request(admin, RD_KAFKA_ADMIN_OP_CREATETOPICS);
-    rd_kafka_queue_t *queue = rd_kafka_queue_new(kadmin_client(admin));
+        kadmin_request(admin, job, RD_KAFKA_ADMIN_OP_CREATETOPICS, err);
+    rd_kafka_NewTopic_t **topics = calloc(n, sizeof(void *));
+    rd_kafka_queue_t *queue = NULL;
     rd_kafka_event_t *event = NULL;
     const rd_kafka_topic_result_t **results = NULL;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
@@ -212,12 +215,18 @@ kmake_topics(struct kadmin *admin, const struct kjob *job,
         if ((topics[sent] = new_topic(&specs[i])) != NULL)
             sent++;
     }
-    if (sent == 0) {
-        rd_kafka_queue_destroy(queue);
-        rd_kafka_AdminOptions_destroy(options);
+    if (options == NULL || sent == 0) {
+        bool ok = options != NULL &&
+                  (topics != NULL || err_set(err, ERR_MEMORY, "%zu topics", n));
+
+        if (options != NULL)
+            rd_kafka_AdminOptions_destroy(options);
+        if (topics != NULL)
+            rd_kafka_NewTopic_destroy_array(topics, sent);
         free(topics);
-        return topics != NULL || err_set(err, ERR_MEMORY, "%zu topics", n);
+        return ok; /* each spec says why it was not asked for */
     }
+    queue = rd_kafka_queue_new(kadmin_client(admin));
     rd_kafka_CreateTopics(kadmin_client(admin), topics, sent, options, queue);
     rd_kafka_NewTopic_destroy_array(topics, sent);
     free(topics);
@@ -238,17 +247,18 @@ kmake_grow(struct kadmin *admin, const struct kjob *job,
     struct kmake_spec *specs, size_t n, struct err *err)
 {
     char errstr[160];
-    rd_kafka_NewPartitions_t **wanted = calloc(n, sizeof(void *));
     rd_kafka_AdminOptions_t *options =
-        kadmin_request(admin, RD_KAFKA_ADMIN_OP_CREATEPARTITIONS);
-    rd_kafka_queue_t *queue = rd_kafka_queue_new(kadmin_client(admin));
+        kadmin_request(admin, job, RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, err);
+    rd_kafka_NewPartitions_t **wanted = NULL;
+    rd_kafka_queue_t *queue = NULL;
     rd_kafka_event_t *event = NULL;
     const rd_kafka_topic_result_t **results = NULL;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
     size_t n_results = 0;
 
-    if (wanted == NULL) {
-        rd_kafka_queue_destroy(queue);
+    if (options == NULL)
+        return false;
+    if ((wanted = calloc(n, sizeof(void *))) == NULL) {
         rd_kafka_AdminOptions_destroy(options);
         return err_set(err, ERR_MEMORY, "%zu topics", n);
     }
@@ -257,6 +267,7 @@ kmake_grow(struct kadmin *admin, const struct kjob *job,
         wanted[i] = rd_kafka_NewPartitions_new(specs[i].topic,
             (size_t)specs[i].partitions, errstr, sizeof errstr);
     }
+    queue = rd_kafka_queue_new(kadmin_client(admin));
     rd_kafka_CreatePartitions(kadmin_client(admin), wanted, n, options, queue);
     rd_kafka_NewPartitions_destroy_array(wanted, n);
     free(wanted);

@@ -1,0 +1,234 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "kafkafix.h"
+#include "ktopics.h"
+#include "kworker.h"
+
+#define API_LIST_OFFSETS 2
+
+/* The mock makes no topics and has no settings.  What needs a real broker is
+ * in tests/system/ledger_probe. */
+struct scene {
+    struct kafkafix fix;
+    struct catalog catalog;
+    struct kwatch *watch;
+};
+
+static void
+scene_open(struct scene *scene, bool create)
+{
+    struct err err;
+
+    kafkafix_open(&scene->fix);
+    scene->watch = kworker_watch_new(NULL, NULL, &err);
+    assert_non_null(scene->watch);
+    const struct ktopics_options options = {
+        .source = &scene->fix.source,
+        .target = &scene->fix.target,
+        .agent = "a1",
+        .flow = "telemetry",
+        .replication_factor = 1,
+        .create_topics = create,
+        .step_ms = 3000,
+        .wake = &scene->fix.wake,
+        .watch = scene->watch,
+    };
+    if (!ktopics_open(&scene->catalog, &options, &err))
+        fail_msg("%s", err.text);
+}
+
+static void
+scene_close(struct scene *scene)
+{
+    scene->catalog.ops->free(scene->catalog.self);
+    kworker_watch_drop(scene->watch);
+    kafkafix_close(&scene->fix);
+}
+
+static enum catalog_event_kind
+event(struct scene *scene, struct catalog_event *event)
+{
+    int64_t deadline_ms = kafkafix_deadline();
+
+    while (!scene->catalog.ops->event(scene->catalog.self, event))
+        kafkafix_wait(&scene->fix, deadline_ms, "an event");
+    return event->kind;
+}
+
+static void
+the_topics_of_the_source_are_listed(void **state)
+{
+    struct scene scene = { 0 };
+    struct catalog_event got;
+
+    (void)state;
+    scene_open(&scene, true);
+    assert_int_equal(rd_kafka_mock_topic_create(scene.fix.from, "a", 7, 1), 0);
+    scene.catalog.ops->refresh(scene.catalog.self);
+    scene.catalog.ops->refresh(scene.catalog.self);
+    assert_int_equal(event(&scene, &got), CATALOG_TOPICS);
+    assert_int_equal(got.list->n, 2);
+    assert_string_equal(got.list->topics[0].name, "a");
+    assert_int_equal(got.list->topics[0].partitions, 7);
+    assert_string_equal(got.list->topics[1].name, "in");
+    assert_true(got.list->source_cluster_id[0] != '\0');
+    assert_true(got.list->target_cluster_id[0] != '\0');
+    catalog_list_free(got.list);
+    /* One question, one answer; then it can be asked again. */
+    assert_false(scene.catalog.ops->event(scene.catalog.self, &got));
+    scene.catalog.ops->refresh(scene.catalog.self);
+    assert_int_equal(event(&scene, &got), CATALOG_TOPICS);
+    catalog_list_free(got.list);
+    scene_close(&scene);
+}
+
+static const struct {
+    const char *label, *target;
+    bool create;
+    int32_t partitions;
+    enum catalog_event_kind want;
+    const char *said; /* in the reason */
+} wants[] = {
+    { "what is there is there", "out", true, KAFKAFIX_PARTITIONS,
+        CATALOG_TARGET, "" },
+    { "more partitions than wanted are fine", "out", true, 1, CATALOG_TARGET,
+        "" },
+    { "a broker that makes no topics has it wait", "gone", true, 2,
+        CATALOG_WAIT, "gone" },
+    { "one that may not be made waits for a person", "gone", false, 2,
+        CATALOG_WAIT, "--create --topic gone --partitions 2" },
+    { "one that may not grow waits for a person", "out", false, 9, CATALOG_WAIT,
+        "--alter --topic out --partitions 9" },
+};
+
+static void
+what_is_wanted_is_there_or_waits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof wants / sizeof wants[0]; i++) {
+        struct scene scene = { 0 };
+        struct catalog_want want = { .partitions = wants[i].partitions };
+        struct catalog_event got;
+
+        scene_open(&scene, wants[i].create);
+        (void)snprintf(want.source, sizeof want.source, "in");
+        (void)snprintf(want.target, sizeof want.target, "%s", wants[i].target);
+        scene.catalog.ops->ensure(scene.catalog.self, &want, 1);
+        if (event(&scene, &got) != wants[i].want)
+            fail_msg("%s: %s", wants[i].label, got.err.text);
+        assert_string_equal(got.source, "in");
+        assert_string_equal(got.target, wants[i].target);
+        if (got.kind == CATALOG_TARGET)
+            assert_int_equal(got.partitions, KAFKAFIX_PARTITIONS);
+        else if (strstr(got.err.text, wants[i].said) == NULL)
+            fail_msg("%s: %s", wants[i].label, got.err.text);
+        scene_close(&scene);
+    }
+}
+
+static void
+nothing_wanted_is_nothing_to_tell(void **state)
+{
+    struct scene scene = { 0 };
+    struct catalog_event got;
+
+    (void)state;
+    scene_open(&scene, true);
+    scene.catalog.ops->ensure(scene.catalog.self, NULL, 0);
+    scene.catalog.ops->refresh(scene.catalog.self);
+    assert_int_equal(event(&scene, &got), CATALOG_TOPICS);
+    catalog_list_free(got.list);
+    scene_close(&scene);
+}
+
+static void
+a_ledger_that_is_there_is_taken_as_it_is(void **state)
+{
+    struct scene scene = { 0 };
+    struct catalog_event got;
+
+    (void)state;
+    scene_open(&scene, true);
+    scene.catalog.ops->ensure_ledger(scene.catalog.self, "out", 8);
+    assert_int_equal(event(&scene, &got), CATALOG_LEDGER);
+    assert_int_equal(got.partitions, KAFKAFIX_PARTITIONS);
+    scene.catalog.ops->ensure_ledger(scene.catalog.self, "gone", 8);
+    assert_int_equal(event(&scene, &got), CATALOG_LEDGER_WAIT);
+    assert_non_null(strstr(got.err.text, "ledger gone"));
+    scene_close(&scene);
+}
+
+static void
+written_is_asked_again_until_it_is_known(void **state)
+{
+    struct scene scene = { 0 };
+    struct catalog_partition partitions[2] = { { "out", 0 }, { "out", 1 } };
+    struct catalog_event got;
+
+    (void)state;
+    scene_open(&scene, true);
+    rd_kafka_mock_push_request_errors(scene.fix.to, API_LIST_OFFSETS, 1,
+        RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH);
+    scene.catalog.ops->ask_written(scene.catalog.self, 3, partitions, 2);
+    assert_int_equal(event(&scene, &got), CATALOG_EMPTY);
+    assert_int_equal(got.lane, 3);
+    scene_close(&scene);
+}
+
+static void
+a_source_that_is_away_is_said_to_be(void **state)
+{
+    struct scene scene = { 0 };
+    struct catalog_event got;
+
+    (void)state;
+    scene_open(&scene, true);
+    for (int broker = 1; broker <= 2; broker++)
+        assert_int_equal(rd_kafka_mock_broker_set_down(scene.fix.from, broker),
+            0);
+    scene.catalog.ops->refresh(scene.catalog.self);
+    assert_int_equal(event(&scene, &got), CATALOG_DOWN);
+    assert_true(got.source_side);
+    assert_true(got.err.retry);
+    for (int broker = 1; broker <= 2; broker++)
+        assert_int_equal(rd_kafka_mock_broker_set_up(scene.fix.from, broker),
+            0);
+    scene.catalog.ops->refresh(scene.catalog.self);
+    assert_int_equal(event(&scene, &got), CATALOG_TOPICS);
+    catalog_list_free(got.list);
+    scene_close(&scene);
+}
+
+static void
+a_catalog_can_be_freed_while_it_works(void **state)
+{
+    struct scene scene = { 0 };
+    struct catalog_partition partition = { "out", 0 };
+
+    (void)state;
+    scene_open(&scene, true);
+    scene.catalog.ops->refresh(scene.catalog.self);
+    for (int32_t lane = 0; lane < 2 * KWORKER_JOBS; lane++)
+        scene.catalog.ops->ask_written(scene.catalog.self, lane, &partition, 1);
+    scene_close(&scene);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_topics_of_the_source_are_listed),
+        cmocka_unit_test(what_is_wanted_is_there_or_waits),
+        cmocka_unit_test(nothing_wanted_is_nothing_to_tell),
+        cmocka_unit_test(a_ledger_that_is_there_is_taken_as_it_is),
+        cmocka_unit_test(written_is_asked_again_until_it_is_known),
+        cmocka_unit_test(a_source_that_is_away_is_said_to_be),
+        cmocka_unit_test(a_catalog_can_be_freed_while_it_works),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
