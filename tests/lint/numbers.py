@@ -8,6 +8,7 @@ a function does not count; a header of the tests is shared code of theirs and
 is measured as such.
 """
 
+import bisect
 import pathlib
 import re
 import sys
@@ -23,6 +24,7 @@ TEST_LINES = 0.6  # for each line of code
 
 def count(text):
     """(lines with code, lines with comment); one line may be both."""
+    ends = [match.start() for match in re.finditer("\n", text)]
     kinds = {"code": set(), "comment": set()}
     pattern = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\])*\"|\S", re.S)
     for match in pattern.finditer(text):
@@ -30,7 +32,7 @@ def count(text):
         kind = "comment" if word[:2] in ("/*", "//") else "code"
         if kind == "code" and word in "{};":
             continue
-        first = text.count("\n", 0, match.start())
+        first = bisect.bisect(ends, match.start() - 1)
         for offset in range(word.count("\n") + 1):
             kinds[kind].add(first + offset)
     return len(kinds["code"]), len(kinds["comment"])
