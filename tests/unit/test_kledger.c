@@ -8,6 +8,9 @@
 #include "kledger.h"
 #include "kworker.h"
 
+#include <semaphore.h>
+#include <stdatomic.h>
+
 #define LANE 1
 #define API_PRODUCE 0
 #define API_INIT_PRODUCER_ID 22
@@ -20,7 +23,20 @@ struct scene {
     struct kafkafix fix;
     struct ledgerstore store;
     struct kwatch *watch;
+    struct clock clock;
+    atomic_int_fast64_t ahead_ms; /* of this machine's clock */
 };
+
+static int64_t
+scene_now(void *ctx)
+{
+    struct scene *scene = ctx;
+
+    return clock_mono_ms(clock_system()) + atomic_load(&scene->ahead_ms);
+}
+
+/* Of the next scene. */
+static void (*configure)(rd_kafka_conf_t *conf);
 
 static int
 set_up(void **state)
@@ -32,6 +48,7 @@ set_up(void **state)
     kafkafix_open(&scene->fix);
     scene->watch = kworker_watch_new(NULL, NULL, &err);
     assert_non_null(scene->watch);
+    scene->clock = (struct clock){ scene_now, scene_now, scene };
     const struct kledger_options options = {
         .target = &scene->fix.target,
         .agent = "a1",
@@ -39,6 +56,8 @@ set_up(void **state)
         .topic = "out",
         .group_id = "kedge.plant7.telemetry",
         .step_ms = 20000,
+        .clock = &scene->clock,
+        .configure = configure,
         .wake = &scene->fix.wake,
         .watch = scene->watch,
     };
@@ -274,6 +293,56 @@ a_store_can_be_freed_while_it_works(void **state)
     assert_non_null(scene->store.self);
 }
 
+/* What is abandoned outlives its store, so it is kept where it can be found. */
+static struct {
+    struct scene *scene;
+    void *store;
+    sem_t entered, go;
+    atomic_bool hangs;
+} kept;
+
+/* Called by the worker while it makes a client. */
+static void
+hanging_configure(rd_kafka_conf_t *conf)
+{
+    (void)conf;
+    if (!atomic_exchange(&kept.hangs, false))
+        return;
+    (void)sem_post(&kept.entered);
+    while (sem_wait(&kept.go) != 0)
+        continue;
+}
+
+static void
+a_call_that_does_not_come_back_is_told_and_left_behind(void **state)
+{
+    struct scene *scene = NULL;
+    struct store_answer got;
+
+    (void)state;
+    configure = hanging_configure;
+    assert_int_equal(set_up((void **)&kept.scene), 0);
+    configure = NULL;
+    scene = kept.scene;
+    kept.store = scene->store.self;
+    assert_int_equal(sem_init(&kept.entered, 0, 0), 0);
+    assert_int_equal(sem_init(&kept.go, 0, 0), 0);
+    atomic_store(&kept.hangs, true);
+    scene->store.ops->open(scene->store.self, LANE);
+    assert_int_equal(sem_wait(&kept.entered), 0);
+    assert_false(scene->store.ops->answer(scene->store.self, &got));
+    atomic_store(&scene->ahead_ms, 60000);
+    assert_int_equal(answer(scene, &got), STORE_OVERDUE);
+    assert_int_equal(got.lane, LANE);
+    assert_int_equal(got.step, STORE_OPEN);
+    assert_true(got.err.retry);
+    scene->store.ops->close(scene->store.self, LANE);
+    assert_int_equal(open_lane(scene, &got), STORE_DONE);
+    (void)sem_post(&kept.go);
+    assert_int_equal(claim(scene, "nonce", &got), STORE_DONE);
+    scene->store.ops->free(scene->store.self);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -288,6 +357,8 @@ main(void)
         TEST(closing_drops_the_answer_and_a_new_open_has_its_own),
         TEST(headers_of_an_empty_ledger_are_none),
         TEST(a_store_can_be_freed_while_it_works),
+        cmocka_unit_test(
+            a_call_that_does_not_come_back_is_told_and_left_behind),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
