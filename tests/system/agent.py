@@ -102,7 +102,43 @@ class Agent:
         return self.get(f"/connectors/{flow}/status")
 
     def flow(self, flow):
-        return self.status(flow)["kedge"]
+        """The part of the status that is kedge's own; {} while there is
+        none, which is so in the first moments."""
+        answer = self.request("GET", f"/connectors/{flow}/status")
+        if answer is None or answer[0] != 200:
+            return {}
+        return json.loads(answer[1])["kedge"]
+
+    def wait_flow(self, flow, timeout=40, **want):
+        """Until the flow's status has these values; gives it."""
+        found = {}
+
+        def fits():
+            nonlocal found
+            if not self.alive():
+                raise RuntimeError(f"{self.name} ended:\n{self.tail()}")
+            found = self.flow(flow)
+            return all(found.get(k) == v for k, v in want.items())
+        try:
+            proc.wait_for(f"{flow} {want}", fits, timeout)
+        except TimeoutError as late:
+            brief = {k: v for k, v in found.items()
+                     if not isinstance(v, list)}
+            raise AssertionError(f"{late}: {brief}") from None
+        return found
+
+    def lanes(self, flow):
+        """{lane: term} of those that are taken over and in use."""
+        return {one["lane"]: one["term"]
+                for one in self.flow(flow).get("lanes", [])
+                if one["state"] == "owned" and "term" in one}
+
+    def wait_lanes(self, flow, n=1, timeout=60):
+        """Until it has at least n lanes; gives them."""
+        def enough():
+            found = self.lanes(flow)
+            return found if len(found) >= n else None
+        return proc.wait_for(f"{n} lanes of {self.name}", enough, timeout)
 
     def partitions(self, flow):
         """{(topic, partition): what the status says of it}."""

@@ -23,8 +23,7 @@ def test_lags_agree_with_the_brokers(lab):
     lab.load([topic], 1, 60).wait()
     agent.wait_partition(lab.flow, topic, acked_next=60, ledger_next=60)
     assert agent.tool("flow", "pause", lab.flow).returncode == 0
-    proc.wait_for("the pause", lambda: agent.flow(lab.flow)["state"]
-                  == "paused")
+    agent.wait_flow(lab.flow, state="paused")
     lab.load([topic], 1, 40).wait()
     end = lab.kit.ends(lab.source, topic)["stable"][0]
     assert end == 100
@@ -159,8 +158,7 @@ def test_not_ready_while_nothing_flows(lab, link):
 def test_zero_topics_is_not_ready(lab):
     agent = lab.start(ready=False)
     proc.wait_for("the socket", agent.socket.exists)
-    proc.wait_for("the flow", lambda: agent.flow(lab.flow).get("state")
-                  == "running", 40)
+    agent.wait_flow(lab.flow, state="running")
     answer = agent.request("GET", "/readyz")
     assert answer[0] == 503 and "topic" in answer[1], answer
     lab.topic("at-last")

@@ -99,7 +99,7 @@ def test_what_cannot_be_carried_holds_its_partition(lab, label):
     agent = lab.start(ready=False)
 
     def settled():
-        one = agent.partition(lab.flow, topic) if agent.socket.exists() else {}
+        one = agent.partition(lab.flow, topic)
         return one if one.get("state") == "held" or \
             lab.copied(topic) == 3 else None
     one = proc.wait_for(label, settled, 40)
@@ -179,7 +179,7 @@ def test_partitions_grow_with_the_source(lab):
 
 
 def test_fewer_partitions_at_a_target_that_may_not_be_changed(lab):
-    """P19: partition 3 waits, 0 to 2 flow."""
+    """P19: partition 3 waits, 0 to 2 flow; it is not ready (P46)."""
     topic = lab.topic("narrow", partitions=4)
     lab.kit.create(lab.target, f"plant7.{topic}", partitions=3)
     lab.kit.create(lab.target, lab.ledger, partitions=8,
@@ -189,6 +189,7 @@ def test_fewer_partitions_at_a_target_that_may_not_be_changed(lab):
     proc.wait_for("three partitions", lambda: lab.copied(topic) == 300)
     one = agent.partition(lab.flow, topic, 3)
     assert one["state"] in ("waiting", "held") and one["reason"], one
+    proc.wait_for("not ready", lambda: not agent.is_ready(), 60)
     lab.kit.grow(lab.target, f"plant7.{topic}", 4)
     lab.delivered(topic, 400, repeats=False)
 

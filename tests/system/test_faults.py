@@ -62,25 +62,22 @@ def test_three_agents(lab):
     topics = [lab.topic(f"s{i}", partitions=8) for i in range(2)]
     load = lab.load(topics, 8, 0, rate=RATE, size=SIZE)
     first, second = (lab.start(name=f"agent{i}") for i in (1, 2))
-    proc.wait_for("both to have lanes", lambda: all(
-        one.flow(lab.flow)["lanes_owned"] > 0 for one in (first, second)), 60)
+    for one in (first, second):
+        one.wait_lanes(lab.flow)
     first.kill()
     second.freeze()
     third = lab.start(name="agent3", ready=False)
     # after its session (30 s) the frozen one's lanes are the third's
-    proc.wait_for("the third to have all lanes", lambda: third.socket.exists()
-                  and third.flow(lab.flow).get("lanes_owned") == 8, 90)
+    third.wait_lanes(lab.flow, 8, 90)
     before = lab.copied(topics[0])
     proc.wait_for("records", lambda: lab.copied(topics[0]) > before)
     second.thaw()
     first.start(ready=False)
-    proc.wait_for("all three to have lanes", lambda: all(
-        one.flow(lab.flow).get("lanes_owned", 0) > 0
-        for one in (first, second, third)), 90)
-    lanes = [one["lane"] for agent in (first, second, third)
-             for one in agent.flow(lab.flow)["lanes"]
-             if one["state"] == "owned"]
-    assert sorted(lanes) == sorted(set(lanes)), "a lane with two owners"
+    for one in (first, second, third):
+        one.wait_lanes(lab.flow, 1, 90)
+    lanes = [lane for one in (first, second, third)
+             for lane in one.lanes(lab.flow)]
+    assert len(lanes) == len(set(lanes)), "a lane with two owners"
     written = load.stop()
     found = [lab.judge(topic) for topic in topics]
     assert sum(one.source for one in found) == written
@@ -97,7 +94,7 @@ def test_handovers_without_a_fault(lab):
     old = lab.start(name="agent1")
     for i in range(2, 6):
         new = lab.start(name=f"agent{i}")
-        proc.wait_for("lanes", lambda: new.flow(lab.flow)["lanes_owned"] > 0)
+        new.wait_lanes(lab.flow)
         assert old.stop() == 0
         old = new
     written = load.stop()
@@ -203,8 +200,7 @@ def test_a_long_link_that_is_slow(lab, link):
 
     def arrived():
         nonlocal most
-        if agent.socket.exists():
-            most = max(most, agent.flow(lab.flow).get("in_flight_bytes", 0))
+        most = max(most, agent.flow(lab.flow).get("in_flight_bytes", 0))
         return lab.copied(topic) == 20_000
     proc.wait_for("all records", arrived, 90)
     assert 0 < most <= 4 << 20
@@ -259,7 +255,7 @@ def test_a_second_term_does_not_wait(lab, link):
     proc.wait_for("records", lambda: lab.copied(topic) > 0)
     link.stall()
     agent.process.terminate()
-    proc.wait_for("draining", lambda: agent.flow(lab.flow)["state"]
+    proc.wait_for("draining", lambda: agent.flow(lab.flow).get("state")
                   in ("draining", "stopped"), 10)
     agent.process.terminate()
     assert agent.process.wait(5) == -signal.SIGTERM
