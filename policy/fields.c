@@ -2,6 +2,8 @@
 
 #include "policy.h"
 
+#include <string.h>
+
 /* clang-format would put each of these on lines of their own */
 /* clang-format off */
 #define AT(type, member) .at = offsetof(struct type, member)
@@ -343,4 +345,28 @@ const struct field_table *
 fields_root(void)
 {
     return &root;
+}
+
+static const struct field_table *
+table_called(const struct field_table *table, const char *what)
+{
+    const struct field_table *found = NULL;
+
+    if (strcmp(table->what, what) == 0)
+        return table;
+    for (size_t i = 0; i < table->n && found == NULL; i++)
+        if (table->fields[i].inner != NULL)
+            found = table_called(table->fields[i].inner, what);
+    return found;
+}
+
+bool
+fields_has(const char *what, const char *key)
+{
+    const struct field_table *table = table_called(&root, what);
+
+    for (size_t i = 0; table != NULL && i < table->n; i++)
+        if (strcmp(table->fields[i].key, key) == 0)
+            return table->fields[i].type != FIELD_LATER;
+    return false;
 }

@@ -12,4 +12,8 @@
 /* The table of the whole file; its struct is struct policy. */
 const struct field_table *fields_root(void);
 
+/* Does the table that is called `what` have this key, and is it of this
+ * version? */
+bool fields_has(const char *what, const char *key);
+
 #endif

@@ -1,5 +1,6 @@
 #include "promises.h"
 
+#include "fields.h"
 #include "yaml_tree.h"
 
 #include <stdarg.h>
@@ -166,40 +167,59 @@ check_reason(const struct policy *policy, const struct policy_flow *flow,
     return true;
 }
 
+/* What the flow has in this section besides, where it can be understood: the
+ * block has to pass. */
+static void
+add_rest(struct block *block, const struct yaml *node, const char *section,
+    const char *const *besides)
+{
+    const struct yaml *own = yaml_find(node, section);
+    char what[64];
+
+    (void)snprintf(what, sizeof what, "flows.NAME.%s", section);
+    if (own == NULL || own->kind != YAML_MAP)
+        return;
+    for (const struct yaml *c = own->first; c != NULL; c = c->next) {
+        if (is_one_of(c->key, besides) || is_unclear(c) ||
+            !fields_has(what, c->key))
+            continue;
+        add(block, ", %s: ", c->key);
+        add_node(block, c);
+    }
+}
+
 static void
 add_placement(struct block *block, const struct yaml *node, bool because,
     bool budget)
 {
+    static const char *const besides[] = { "because", "outage_budget", NULL };
     const struct yaml *own = yaml_find(node, "placement");
-    const char *comma = "";
 
     add(block, "placement: {");
     if (because)
         add(block, "because: firewall");
+    else if (yaml_find(own, "because") != NULL) {
+        add(block, "because: ");
+        add_node(block, yaml_find(own, "because"));
+    }
     if (budget)
-        add(block, "%soutage_budget: 72h", because ? ", " : "");
-    if (own != NULL && own->kind == YAML_MAP)
-        for (const struct yaml *c = own->first; c != NULL; c = c->next) {
-            comma = ", ";
-            add(block, "%s%s: ", comma, c->key);
-            add_node(block, c);
-        }
+        add(block, "%soutage_budget: 72h",
+            because || yaml_find(own, "because") != NULL ? ", " : "");
+    else if (yaml_find(own, "outage_budget") != NULL) {
+        add(block, ", outage_budget: ");
+        add_node(block, yaml_find(own, "outage_budget"));
+    }
+    add_rest(block, node, "placement", besides);
     add(block, because ? "}   # firewall or encryption" : "}");
 }
 
 static void
 add_producer(struct block *block, const struct yaml *node)
 {
-    const struct yaml *own = yaml_find(node, "producer");
+    static const char *const besides[] = { "acks", "retries", NULL };
 
     add(block, "producer: {acks: all, retries: unlimited");
-    if (own != NULL && own->kind == YAML_MAP)
-        for (const struct yaml *c = own->first; c != NULL; c = c->next) {
-            if (strcmp(c->key, "acks") == 0 || strcmp(c->key, "retries") == 0)
-                continue;
-            add(block, ", %s: ", c->key);
-            add_node(block, c);
-        }
+    add_rest(block, node, "producer", besides);
     add(block, "}");
 }
 
