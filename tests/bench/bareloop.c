@@ -1,4 +1,4 @@
-/* loop.c - the bare loop that kedge is measured against.
+/* bareloop.c - the bare loop that kedge is measured against.
  *
  * Consumes a topic from its beginning with plain librdkafka and produces every
  * record to another cluster, the same partition: no ledger, no audit, no
