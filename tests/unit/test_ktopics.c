@@ -8,6 +8,9 @@
 #include "ktopics.h"
 #include "kworker.h"
 
+#include <semaphore.h>
+#include <stdatomic.h>
+
 #define API_LIST_OFFSETS 2
 
 /* The mock makes no topics and has no settings.  What needs a real broker is
@@ -16,7 +19,18 @@ struct scene {
     struct kafkafix fix;
     struct catalog catalog;
     struct kwatch *watch;
+    struct clock clock;
+    atomic_int_fast64_t ahead_ms; /* of this machine's clock */
+    void (*configure_source)(rd_kafka_conf_t *conf);
 };
+
+static int64_t
+scene_now(void *ctx)
+{
+    struct scene *scene = ctx;
+
+    return clock_mono_ms(clock_system()) + atomic_load(&scene->ahead_ms);
+}
 
 static void
 scene_open(struct scene *scene, bool create)
@@ -26,6 +40,7 @@ scene_open(struct scene *scene, bool create)
     kafkafix_open(&scene->fix);
     scene->watch = kworker_watch_new(NULL, NULL, &err);
     assert_non_null(scene->watch);
+    scene->clock = (struct clock){ scene_now, scene_now, scene };
     const struct ktopics_options options = {
         .source = &scene->fix.source,
         .target = &scene->fix.target,
@@ -34,6 +49,8 @@ scene_open(struct scene *scene, bool create)
         .replication_factor = 1,
         .create_topics = create,
         .step_ms = 3000,
+        .clock = &scene->clock,
+        .configure_source = scene->configure_source,
         .wake = &scene->fix.wake,
         .watch = scene->watch,
     };
@@ -217,6 +234,67 @@ a_catalog_can_be_freed_while_it_works(void **state)
     scene_close(&scene);
 }
 
+/* What is abandoned outlives its catalog, so it is kept where it can be
+ * found. */
+static struct {
+    struct scene scene;
+    void *catalog;
+    sem_t entered, go;
+    atomic_bool hangs;
+} kept;
+
+/* Called by the worker while it makes a client. */
+static void
+hanging_configure(rd_kafka_conf_t *conf)
+{
+    (void)conf;
+    if (!atomic_exchange(&kept.hangs, false))
+        return;
+    (void)sem_post(&kept.entered);
+    while (sem_wait(&kept.go) != 0)
+        continue;
+}
+
+static void
+a_call_that_does_not_come_back_is_answered_all_the_same(void **state)
+{
+    struct scene *scene = &kept.scene;
+    struct catalog_partition partition = { "out", 0 };
+    struct catalog_want want = { .source = "in",
+        .target = "out",
+        .partitions = 1 };
+    struct catalog_event got;
+
+    (void)state;
+    scene->configure_source = hanging_configure;
+    scene_open(scene, true);
+    kept.catalog = scene->catalog.self;
+    assert_int_equal(sem_init(&kept.entered, 0, 0), 0);
+    assert_int_equal(sem_init(&kept.go, 0, 0), 0);
+    atomic_store(&kept.hangs, true);
+    scene->catalog.ops->refresh(scene->catalog.self);
+    scene->catalog.ops->ensure(scene->catalog.self, &want, 1);
+    scene->catalog.ops->ask_written(scene->catalog.self, 6, &partition, 1);
+    scene->catalog.ops->ensure_ledger(scene->catalog.self, "out", 4);
+    assert_int_equal(sem_wait(&kept.entered), 0);
+    assert_false(scene->catalog.ops->event(scene->catalog.self, &got));
+    atomic_store(&scene->ahead_ms, 60000);
+    assert_int_equal(event(scene, &got), CATALOG_DOWN);
+    assert_true(got.source_side && got.err.retry);
+    assert_int_equal(event(scene, &got), CATALOG_WAIT);
+    assert_string_equal(got.target, "out");
+    assert_int_equal(event(scene, &got), CATALOG_LEDGER_WAIT);
+    assert_string_equal(got.target, "out");
+    /* Which cannot be told is asked again by a new worker. */
+    assert_int_equal(event(scene, &got), CATALOG_EMPTY);
+    assert_int_equal(got.lane, 6);
+    (void)sem_post(&kept.go);
+    scene->catalog.ops->refresh(scene->catalog.self);
+    assert_int_equal(event(scene, &got), CATALOG_TOPICS);
+    catalog_list_free(got.list);
+    scene->catalog.ops->free(scene->catalog.self);
+}
+
 int
 main(void)
 {
@@ -228,6 +306,8 @@ main(void)
         cmocka_unit_test(written_is_asked_again_until_it_is_known),
         cmocka_unit_test(a_source_that_is_away_is_said_to_be),
         cmocka_unit_test(a_catalog_can_be_freed_while_it_works),
+        cmocka_unit_test(
+            a_call_that_does_not_come_back_is_answered_all_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

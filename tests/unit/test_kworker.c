@@ -288,7 +288,7 @@ a_job_that_gets_on_has_its_time_anew(void **state)
     (void)sem_post(&scene->go);
     assert_int_equal(sem_wait(&scene->running), 0);
     assert_false(kworker_overdue(worker));
-    atomic_store(&scene->now_ms, 2 * (1001 + KWORKER_GRACE_MS));
+    atomic_store(&scene->now_ms, INT64_C(2) * (1001 + KWORKER_GRACE_MS));
     assert_true(kworker_overdue(worker));
     (void)sem_post(&scene->go);
     (void)take(worker, scene);
