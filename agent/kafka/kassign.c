@@ -1,21 +1,131 @@
 #include "kassign.h"
 #include "kparts.h"
 
-void
-kassign_add(rd_kafka_topic_partition_list_t *list, const struct kparts *names,
-    int32_t part, int64_t offset, int32_t leader_epoch)
-{
-    rd_kafka_topic_partition_t *entry = rd_kafka_topic_partition_list_add(list,
-        rd_kafka_topic_name(kparts_topic(names, part)),
-        kparts_partition(names, part));
+#include <stdlib.h>
+#include <string.h>
 
-    entry->offset = offset;
-    if (leader_epoch >= 0)
-        rd_kafka_topic_partition_set_leader_epoch(entry, leader_epoch);
+struct part {
+    int64_t next; /* where to read; nothing before it is given */
+    int32_t leader_epoch;
+    bool reading;  /* as ordered */
+    bool assigned; /* the library has it */
+    bool changed;  /* in `changes`: the two may differ */
+    bool settled;  /* the library's position is of this reading */
+};
+
+struct kassign {
+    rd_kafka_t *rk;
+    const struct kparts *names;
+    kassign_fail_fn *fail;
+    void *ctx;
+    struct part *parts; /* by number */
+    int32_t *changes;   /* as much room */
+    size_t n_parts, n_changes;
+};
+
+struct kassign *
+kassign_new(rd_kafka_t *rk, const struct kparts *names, kassign_fail_fn *fail,
+    void *ctx, struct err *err)
+{
+    struct kassign *kassign = calloc(1, sizeof *kassign);
+
+    if (kassign == NULL) {
+        err_set(err, ERR_MEMORY, "assignment of a client");
+        return NULL;
+    }
+    kassign->rk = rk;
+    kassign->names = names;
+    kassign->fail = fail;
+    kassign->ctx = ctx;
+    return kassign;
 }
 
-rd_kafka_resp_err_t
-kassign_apply(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *out,
+void
+kassign_free(struct kassign *kassign)
+{
+    if (kassign == NULL)
+        return;
+    free(kassign->parts);
+    free(kassign->changes);
+    free(kassign);
+}
+
+bool
+kassign_room(struct kassign *kassign, int32_t part, struct err *err)
+{
+    size_t n = (size_t)part + 1;
+    struct part *parts;
+    int32_t *changes;
+
+    if (n <= kassign->n_parts)
+        return true;
+    n = n < 16 ? 16 : n + n / 2;
+    if ((changes = realloc(kassign->changes, n * sizeof *changes)) == NULL)
+        return err_set(err, ERR_MEMORY, "assignment of a client");
+    kassign->changes = changes;
+    if ((parts = realloc(kassign->parts, n * sizeof *parts)) == NULL)
+        return err_set(err, ERR_MEMORY, "assignment of a client");
+    memset(parts + kassign->n_parts, 0, (n - kassign->n_parts) * sizeof *parts);
+    kassign->parts = parts;
+    kassign->n_parts = n;
+    return true;
+}
+
+static void
+mark_changed(struct kassign *kassign, int32_t part)
+{
+    if (kassign->parts[part].changed)
+        return;
+    kassign->parts[part].changed = true;
+    kassign->changes[kassign->n_changes++] = part;
+}
+
+void
+kassign_read(struct kassign *kassign, int32_t number, int64_t offset,
+    int32_t leader_epoch)
+{
+    struct part *part = &kassign->parts[number];
+
+    part->next = offset;
+    part->leader_epoch = leader_epoch;
+    part->reading = true;
+    part->settled = false;
+    mark_changed(kassign, number);
+}
+
+bool
+kassign_reads(const struct kassign *kassign, int32_t part)
+{
+    return part >= 0 && (size_t)part < kassign->n_parts &&
+           kassign->parts[part].reading;
+}
+
+void
+kassign_stop(struct kassign *kassign, int32_t part)
+{
+    if (!kassign_reads(kassign, part))
+        return;
+    kassign->parts[part].reading = false;
+    mark_changed(kassign, part);
+}
+
+static void
+add(const struct kassign *kassign, int32_t number,
+    rd_kafka_topic_partition_list_t *list)
+{
+    const struct part *part = &kassign->parts[number];
+    rd_kafka_topic_partition_t *entry = rd_kafka_topic_partition_list_add(list,
+        rd_kafka_topic_name(kparts_topic(kassign->names, number)),
+        kparts_partition(kassign->names, number));
+
+    entry->offset = part->next;
+    if (part->leader_epoch >= 0)
+        rd_kafka_topic_partition_set_leader_epoch(entry, part->leader_epoch);
+}
+
+/* First all of `out` are taken back, then all of `in` are given. */
+static rd_kafka_resp_err_t
+change(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *out,
     rd_kafka_topic_partition_list_t *in)
 {
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
@@ -32,16 +142,75 @@ kassign_apply(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *out,
     return code;
 }
 
+void
+kassign_apply(struct kassign *kassign)
+{
+    size_t n = kassign->n_changes;
+    rd_kafka_topic_partition_list_t *out, *in;
+    rd_kafka_resp_err_t code;
+
+    if (n == 0)
+        return;
+    out = rd_kafka_topic_partition_list_new((int)n);
+    in = rd_kafka_topic_partition_list_new((int)n);
+    for (size_t i = 0; i < n; i++) {
+        struct part *part = &kassign->parts[kassign->changes[i]];
+
+        if (part->assigned)
+            add(kassign, kassign->changes[i], out);
+        if (part->reading)
+            add(kassign, kassign->changes[i], in);
+        part->assigned = part->reading;
+        part->changed = false;
+    }
+    kassign->n_changes = 0;
+    code = change(kassign->rk, out, in);
+    for (size_t i = 0; code != RD_KAFKA_RESP_ERR_NO_ERROR && i < n; i++) {
+        int32_t number = kassign->changes[i];
+        bool reading = kassign->parts[number].reading;
+
+        kassign->parts[number].reading = false;
+        kassign->parts[number].assigned = false;
+        if (reading)
+            kassign->fail(kassign->ctx, number, code);
+    }
+    rd_kafka_topic_partition_list_destroy(out);
+    rd_kafka_topic_partition_list_destroy(in);
+}
+
+bool
+kassign_take(struct kassign *kassign, int32_t number, int64_t offset)
+{
+    struct part *part = &kassign->parts[number];
+
+    if (!part->reading || offset < part->next)
+        return false;
+    part->next = offset + 1;
+    part->settled = true;
+    return true;
+}
+
 int64_t
-kassign_position(rd_kafka_t *rk, const struct kparts *names, int32_t part)
+kassign_next(const struct kassign *kassign, int32_t part)
+{
+    return kassign->parts[part].next;
+}
+
+/* Until it has stopped an earlier reading the library answers for that one: its
+ * position counts from the first record on, or once there was none. */
+int64_t
+kassign_position(struct kassign *kassign, int32_t number)
 {
     rd_kafka_topic_partition_list_t *list =
         rd_kafka_topic_partition_list_new(1);
+    struct part *part = &kassign->parts[number];
     int64_t offset;
 
-    kassign_add(list, names, part, RD_KAFKA_OFFSET_INVALID, -1);
-    (void)rd_kafka_position(rk, list);
+    add(kassign, number, list);
+    (void)rd_kafka_position(kassign->rk, list);
     offset = list->elems[0].offset;
     rd_kafka_topic_partition_list_destroy(list);
-    return offset;
+    if (offset < 0)
+        part->settled = true;
+    return part->settled && offset > part->next ? offset : part->next;
 }

@@ -1,32 +1,54 @@
-/* kassign.h - a consumer's assignment, changed part by part.
+/* kassign.h - what a consumer reads, and up to where it was given.
+ *
+ * Orders to read and to stop are kept until kassign_apply(), which gives the
+ * library all that changed in two calls.  What comes is held against the order
+ * in force: a message of a partition that is not read, or of an offset that
+ * was passed, is not to be given.
  *
  * Thread: one.  kassign_apply() waits for the library's own thread, not for a
  *         broker.
- * Memory: none beyond a call. */
+ * Memory: grows with the highest number of a partition. */
 #ifndef KEDGE_KASSIGN_H
 #define KEDGE_KASSIGN_H
+
+#include "err.h"
 
 #include <librdkafka/rdkafka.h>
 #include <stdint.h>
 
+struct kassign;
 struct kparts;
 
-/* leader_epoch -1: not known. */
-void kassign_add(rd_kafka_topic_partition_list_t *list,
-    const struct kparts *names, int32_t part, int64_t offset,
-    int32_t leader_epoch);
+/* From kassign_apply(): the partition cannot be read, and is not any more. */
+typedef void kassign_fail_fn(void *ctx, int32_t part, rd_kafka_resp_err_t code);
 
-/* First all of `out` are taken back, then all of `in` are given.  When it
- * returns, no message of an earlier place is given by the library any more:
- * it raised the version of each partition before it answered, and judges a
- * message's version when it is taken from the queue. */
-rd_kafka_resp_err_t kassign_apply(rd_kafka_t *rk,
-    rd_kafka_topic_partition_list_t *out, rd_kafka_topic_partition_list_t *in);
+/* Borrows the client and the names for life. */
+struct kassign *kassign_new(rd_kafka_t *rk, const struct kparts *names,
+    kassign_fail_fn *fail, void *ctx, struct err *err) MUST_CHECK;
+void kassign_free(struct kassign *kassign); /* NULL is fine */
 
-/* One past the last message taken, markers behind it included; negative: none
- * since the partition was assigned.  Until the library has stopped an earlier
- * reading it still answers for that one. */
-int64_t kassign_position(rd_kafka_t *rk, const struct kparts *names,
-    int32_t part);
+/* Room for this number: before anything else is done with it. */
+bool kassign_room(struct kassign *kassign, int32_t part,
+    struct err *err) MUST_CHECK;
+
+void kassign_read(struct kassign *kassign, int32_t part, int64_t offset,
+    int32_t leader_epoch); /* of the record before, -1 not known */
+void kassign_stop(struct kassign *kassign, int32_t part); /* any number */
+bool kassign_reads(const struct kassign *kassign, int32_t part);
+
+/* When it returns, no message of an earlier place is given by the library any
+ * more: it raised the version of each partition before it answered, and judges
+ * a message's version when it is taken from the queue. */
+void kassign_apply(struct kassign *kassign);
+
+/* A message at `offset` came: is it to be given? */
+bool kassign_take(struct kassign *kassign, int32_t part, int64_t offset);
+
+/* One past what was given, or the place that was ordered. */
+int64_t kassign_next(const struct kassign *kassign, int32_t part);
+
+/* The same with transaction markers behind it included, as far as the library
+ * has seen them. */
+int64_t kassign_position(struct kassign *kassign, int32_t part);
 
 #endif

@@ -4,7 +4,8 @@
  * kconf sets them and prints them; a property that is not in here has the
  * library's default.
  *
- * Thread: any; constants.   Memory: none. */
+ * Thread: any; constants.
+ * Memory: none, but a caller's buffer for a value that is made. */
 #ifndef KEDGE_KPROPS_H
 #define KEDGE_KPROPS_H
 
@@ -13,6 +14,8 @@
 #include <stddef.h>
 
 /* Where a value comes from that differs from client to client. */
+/* Where a value comes from: the row itself, or what the policy says of the
+ * cluster, the flow or the lane, from struct kconf_options. */
 enum kprops_from {
     KPROPS_FIXED,
     KPROPS_BOOTSTRAP,
@@ -35,17 +38,20 @@ enum kprops_from {
     KPROPS_ISOLATION,
 };
 
+/* A property may have several rows, for different clients. */
 struct kprops {
-    const char *name;
+    const char *name; /* as the library calls it */
     unsigned clients; /* one bit for each enum kconf_client */
     enum kprops_from from;
     const char *fixed; /* KPROPS_FIXED: the value; else NULL */
-    const char *why;
+    const char *why;   /* one sentence for a reader of the docs */
 };
 
-/* Enough for any value that is made and not borrowed. */
+/* Enough for any value that is made and not borrowed: numbers, and client.id,
+ * which is cut there. */
 #define KPROPS_VALUE_MAX 256
 
+/* Gives the table, in the order in which it is set and printed. */
 const struct kprops *kprops_rows(size_t *n);
 
 /* The value as text, borrowed from the options or in `buffer`; NULL: the

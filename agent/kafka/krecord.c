@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define N_VALUES 8
+
 void
 krecord_release(void *hold)
 {
@@ -48,4 +50,58 @@ rd_kafka_message_t *
 krecord_message(const struct record *record)
 {
     return record->release == krecord_release ? record->hold : NULL;
+}
+
+bool
+krecord_can_be_sent(const struct record *record, struct err *err)
+{
+    int64_t time = record->timestamp_wall_ms;
+
+    if (time == 0)
+        return err_set(err, ERR_KAFKA,
+            "the record's time is 0 (1970), which the client library cannot "
+            "send: skip the record");
+    if (time < -1)
+        return err_set(err, ERR_KAFKA,
+            "the record's time is %lld, before 1970: skip the record",
+            (long long)time);
+    if (krecord_message(record) == NULL && record->header_bytes > 0)
+        return err_set(err, ERR_KAFKA, "a record with headers of another kind");
+    return true;
+}
+
+rd_kafka_error_t *
+krecord_send(const struct record *record, rd_kafka_t *rk,
+    rd_kafka_topic_t *topic, int32_t partition, void *opaque, bool copy)
+{
+    union {
+        const void *in;
+        void *out; /* the library takes what it does not change as void * */
+    } key = { .in = record->key }, value = { .in = record->value };
+    rd_kafka_message_t *message = krecord_message(record);
+    rd_kafka_headers_t *headers = NULL;
+    rd_kafka_error_t *error;
+    size_t n = N_VALUES - 1;
+    rd_kafka_vu_t values[N_VALUES] = {
+        { .vtype = RD_KAFKA_VTYPE_RKT, .u.rkt = topic },
+        { .vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = partition },
+        { .vtype = RD_KAFKA_VTYPE_KEY, .u.mem = { key.out, record->key_len } },
+        { .vtype = RD_KAFKA_VTYPE_VALUE,
+            .u.mem = { value.out, record->value_len } },
+        { .vtype = RD_KAFKA_VTYPE_TIMESTAMP,
+            .u.i64 = record->timestamp_wall_ms },
+        { .vtype = RD_KAFKA_VTYPE_OPAQUE, .u.ptr = opaque },
+        { .vtype = RD_KAFKA_VTYPE_MSGFLAGS,
+            .u.i = copy ? RD_KAFKA_MSG_F_COPY : 0 },
+    };
+
+    if (message != NULL &&
+        rd_kafka_message_detach_headers(message, &headers) == 0) {
+        values[n].vtype = RD_KAFKA_VTYPE_HEADERS;
+        values[n++].u.headers = headers;
+    }
+    error = rd_kafka_produceva(rk, values, n);
+    if (error != NULL && headers != NULL)
+        rd_kafka_message_set_headers(message, headers); /* still ours */
+    return error;
 }

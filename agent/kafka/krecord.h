@@ -1,4 +1,8 @@
-/* krecord.h - a consumed message as a record of ours, and back.
+/* krecord.h - a consumed message as a record of ours, and a record as a message
+ * that is produced.
+ *
+ * Nothing is changed on the way: where the library would do so without a word,
+ * krecord_can_be_sent() says no.
  *
  * Thread: whoever has the message.
  * Memory: the record holds the message; krecord_release() ends it.
@@ -6,6 +10,7 @@
 #ifndef KEDGE_KRECORD_H
 #define KEDGE_KRECORD_H
 
+#include "err.h"
 #include "record.h"
 
 #include <librdkafka/rdkafka.h>
@@ -19,5 +24,13 @@ void krecord_release(void *hold);
 
 /* Borrows; NULL: the record does not come from a message. */
 rd_kafka_message_t *krecord_message(const struct record *record);
+
+bool krecord_can_be_sent(const struct record *record,
+    struct err *err) MUST_CHECK;
+
+/* Gives the library the bytes, or a copy of them, and the message's headers.
+ * NULL: it has them.  Else the record is as it was. */
+rd_kafka_error_t *krecord_send(const struct record *record, rd_kafka_t *rk,
+    rd_kafka_topic_t *topic, int32_t partition, void *opaque, bool copy);
 
 #endif

@@ -19,7 +19,6 @@
 #define BATCH_BYTES_MOST 16777216
 #define BATCH_ROOM 1024
 #define NAME_MAX 128
-#define N_VALUES 8
 #define REFRESH_EVERY_MS 5000
 #define NOTHING INT64_C(-1)
 
@@ -244,25 +243,6 @@ do_detach(void *self, int32_t number)
         ks->parts[number].attached = false;
 }
 
-/* What the library would change without a word. */
-static bool
-can_be_carried(const struct record *record, struct err *err)
-{
-    int64_t time = record->timestamp_wall_ms;
-
-    if (time == 0)
-        return err_set(err, ERR_KAFKA,
-            "the record's time is 0 (1970), which the client library cannot "
-            "send: skip the record");
-    if (time < -1)
-        return err_set(err, ERR_KAFKA,
-            "the record's time is %lld, before 1970: skip the record",
-            (long long)time);
-    if (krecord_message(record) == NULL && record->header_bytes > 0)
-        return err_set(err, ERR_KAFKA, "a record with headers of another kind");
-    return true;
-}
-
 /* The client's picture of a topic is older than the topic. */
 static void
 refresh(struct ksink *ks, struct lane *lane, const struct record *record)
@@ -298,46 +278,6 @@ judge(struct ksink *ks, struct lane *lane, const struct record *record,
     return SINK_FULL;
 }
 
-/* Gives the record to the library; NULL: it has it. */
-static rd_kafka_error_t *
-produce(const struct lane *lane, const struct record *record,
-    rd_kafka_message_t *hold)
-{
-    union {
-        const void *in;
-        void *out; /* the library takes what it does not change as void * */
-    } key = { .in = record->key }, value = { .in = record->value };
-    rd_kafka_message_t *message = krecord_message(record);
-    rd_kafka_headers_t *headers = NULL;
-    rd_kafka_error_t *error;
-    size_t n = N_VALUES - 1;
-    rd_kafka_vu_t values[N_VALUES] = {
-        { .vtype = RD_KAFKA_VTYPE_RKT,
-            .u.rkt = kparts_topic(lane->client->names, record->part) },
-        { .vtype = RD_KAFKA_VTYPE_PARTITION,
-            .u.i32 = kparts_partition(lane->client->names, record->part) },
-        { .vtype = RD_KAFKA_VTYPE_KEY, .u.mem = { key.out, record->key_len } },
-        { .vtype = RD_KAFKA_VTYPE_VALUE,
-            .u.mem = { value.out, record->value_len } },
-        { .vtype = RD_KAFKA_VTYPE_TIMESTAMP,
-            .u.i64 = record->timestamp_wall_ms },
-        { .vtype = RD_KAFKA_VTYPE_OPAQUE,
-            .u.ptr = kreaper_opaque(record->offset, hold) },
-        { .vtype = RD_KAFKA_VTYPE_MSGFLAGS,
-            .u.i = hold == NULL ? RD_KAFKA_MSG_F_COPY : 0 },
-    };
-
-    if (message != NULL &&
-        rd_kafka_message_detach_headers(message, &headers) == 0) {
-        values[n].vtype = RD_KAFKA_VTYPE_HEADERS;
-        values[n++].u.headers = headers;
-    }
-    error = rd_kafka_produceva(lane->client->rk, values, n);
-    if (error != NULL && headers != NULL)
-        rd_kafka_message_set_headers(message, headers); /* still ours */
-    return error;
-}
-
 static enum sink_answer
 do_send(void *self, struct record *record, struct err *err)
 {
@@ -354,11 +294,14 @@ do_send(void *self, struct record *record, struct err *err)
     if (lane->fatal ||
         (record->offset <= part->careful_until && part->in_flight > 0))
         return SINK_FULL;
-    if (!can_be_carried(record, err))
+    if (!krecord_can_be_sent(record, err))
         return SINK_REFUSED;
     if (record->value_len >= HOLD_FROM)
         hold = krecord_message(record);
-    if ((error = produce(lane, record, hold)) != NULL)
+    error = krecord_send(record, lane->client->rk,
+        kparts_topic(lane->client->names, record->part), part->partition,
+        kreaper_opaque(record->offset, hold), hold == NULL);
+    if (error != NULL)
         return judge(ks, lane, record, error, err);
     part->in_flight++;
     lane->client->in_flight++;

@@ -20,15 +20,9 @@
 enum asking { ASKING_NOTHING, ASKING_START, ASKING_RANGE, ASKING_ENDS };
 
 struct part {
-    int32_t leader_epoch;
-    int64_t offset; /* where to read next; nothing before it is given */
-    bool reading;   /* the flow wants it */
-    bool assigned;  /* the library has it */
-    bool changed;   /* in `changes`: the two may differ */
-    bool settled;   /* the library's position is of this reading */
-    bool failing;   /* in `failed` */
-    enum asking asking;
+    bool failing; /* in `failed` */
     rd_kafka_resp_err_t failed_with;
+    enum asking asking;
 };
 
 struct ksource {
@@ -43,9 +37,10 @@ struct ksource {
     bool claimed; /* by the thread of the first call */
     struct kends *kends;
     struct kparts *names;
+    struct kassign *reading;
     struct part *parts;
-    int32_t *changes, *failed; /* as much room as `parts` */
-    size_t n_parts, n_changes, n_failed, n_asking_ends;
+    int32_t *failed; /* as much room as `parts` */
+    size_t n_parts, n_failed, n_asking_ends;
     rd_kafka_message_t *batch[BATCH];
 };
 
@@ -63,43 +58,23 @@ enter(void *self)
 
 /* Room for part number `part`, in everything that has one for each. */
 static bool
-make_room(struct ksource *ks, int32_t part)
+make_room(struct ksource *ks, int32_t part, struct err *err)
 {
     size_t n = (size_t)part + 1;
     void *grown;
 
     if (n <= ks->n_parts)
-        return true;
+        return kassign_room(ks->reading, part, err);
     n = n < 16 ? 16 : n + n / 2;
-    if ((grown = realloc(ks->changes, n * sizeof *ks->changes)) == NULL)
-        return false;
-    ks->changes = grown;
     if ((grown = realloc(ks->failed, n * sizeof *ks->failed)) == NULL)
-        return false;
+        return err_set(err, ERR_MEMORY, "partitions of a source");
     ks->failed = grown;
     if ((grown = realloc(ks->parts, n * sizeof *ks->parts)) == NULL)
-        return false;
+        return err_set(err, ERR_MEMORY, "partitions of a source");
     ks->parts = grown;
     memset(ks->parts + ks->n_parts, 0, (n - ks->n_parts) * sizeof *ks->parts);
     ks->n_parts = n;
-    return true;
-}
-
-static struct part *
-known_part(struct ksource *ks, int32_t part)
-{
-    if (part < 0 || (size_t)part >= ks->n_parts)
-        return NULL;
-    return &ks->parts[part];
-}
-
-static void
-mark_changed(struct ksource *ks, int32_t number)
-{
-    if (ks->parts[number].changed)
-        return;
-    ks->parts[number].changed = true;
-    ks->changes[ks->n_changes++] = number;
+    return kassign_room(ks->reading, part, err);
 }
 
 static void
@@ -119,30 +94,26 @@ static void
 do_stop(void *self, int32_t number)
 {
     struct ksource *ks = enter(self);
-    struct part *part = known_part(ks, number);
 
-    if (part == NULL)
+    if (number < 0 || (size_t)number >= ks->n_parts)
         return;
     stop_asking(ks, number);
-    part->reading = false;
-    for (size_t i = 0; part->failing && i < ks->n_failed; i++)
+    kassign_stop(ks->reading, number);
+    for (size_t i = 0; ks->parts[number].failing && i < ks->n_failed; i++)
         if (ks->failed[i] == number)
             ks->failed[i--] = ks->failed[--ks->n_failed];
-    part->failing = false;
-    if (part->assigned)
-        mark_changed(ks, number);
+    ks->parts[number].failing = false;
 }
 
 /* Reading ends here; the flow is told by event(). */
 static void
-fail(struct ksource *ks, int32_t number, rd_kafka_resp_err_t code)
+fail(void *self, int32_t number, rd_kafka_resp_err_t code)
 {
+    struct ksource *ks = self;
     struct part *part = &ks->parts[number];
 
     stop_asking(ks, number);
-    part->reading = false;
-    if (part->assigned)
-        mark_changed(ks, number);
+    kassign_stop(ks->reading, number);
     part->failed_with = code;
     if (!part->failing)
         ks->failed[ks->n_failed++] = number;
@@ -173,51 +144,17 @@ ask(struct ksource *ks, int32_t number, enum asking asking, unsigned kinds,
         ks->n_asking_ends++;
 }
 
-/* Orders of the flow become the library's assignment. */
-static void
-apply_changes(struct ksource *ks)
-{
-    size_t n = ks->n_changes;
-    rd_kafka_topic_partition_list_t *out, *in;
-    rd_kafka_resp_err_t code;
-
-    if (n == 0)
-        return;
-    out = rd_kafka_topic_partition_list_new((int)n);
-    in = rd_kafka_topic_partition_list_new((int)n);
-    for (size_t i = 0; i < n; i++) {
-        struct part *part = &ks->parts[ks->changes[i]];
-
-        if (part->assigned)
-            kassign_add(out, ks->names, ks->changes[i], part->offset, -1);
-        if (part->reading)
-            kassign_add(in, ks->names, ks->changes[i], part->offset,
-                part->leader_epoch);
-        part->assigned = part->reading;
-        part->changed = false;
-    }
-    ks->n_changes = 0;
-    code = kassign_apply(ks->rk, out, in);
-    for (size_t i = 0; code != RD_KAFKA_RESP_ERR_NO_ERROR && i < n; i++) {
-        ks->parts[ks->changes[i]].assigned = false;
-        if (ks->parts[ks->changes[i]].reading)
-            fail(ks, ks->changes[i], code);
-    }
-    rd_kafka_topic_partition_list_destroy(out);
-    rd_kafka_topic_partition_list_destroy(in);
-}
-
 /* The number stands for this partition from now on; what it stood for before
  * is out of the library's hands by then. */
 static bool
 name_part(struct ksource *ks, int32_t number, const char *topic,
     int32_t partition, struct err *err)
 {
-    if (!make_room(ks, number))
-        return err_set(err, ERR_MEMORY, "%s [%d]", topic, partition);
+    if (!make_room(ks, number, err))
+        return false;
     do_stop(ks, number);
     if (!kparts_fits(ks->names, number, topic, partition))
-        apply_changes(ks);
+        kassign_apply(ks->reading);
     return kparts_name(ks->names, number, topic, partition, err);
 }
 
@@ -226,41 +163,32 @@ do_read(void *self, int32_t number, const char *name, int32_t partition,
     int64_t offset, int32_t leader_epoch, struct err *err)
 {
     struct ksource *ks = enter(self);
-    struct part *part;
 
     if (offset < 0 || partition < 0 || number < 0)
         return err_set(err, ERR_KAFKA, "%s [%d]: offset %lld cannot be read",
             name, partition, (long long)offset);
     if (!name_part(ks, number, name, partition, err))
         return false;
-    part = &ks->parts[number];
-    part->offset = offset;
-    part->leader_epoch = leader_epoch;
-    part->settled = false;
-    part->reading = true;
-    mark_changed(ks, number);
+    kassign_read(ks->reading, number, offset, leader_epoch);
     return true;
 }
 
 /* What the library says of a partition instead of a record. */
 static void
-take_error(struct ksource *ks, int32_t number,
-    const rd_kafka_message_t *message)
+take_error(struct ksource *ks, int32_t number, rd_kafka_resp_err_t code)
 {
-    struct part *part = &ks->parts[number];
     struct err err;
 
-    if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
-        message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
-        part->reading = false;
-        mark_changed(ks, number);
+    if (code == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
+        code == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
+        kassign_stop(ks->reading, number);
         ask(ks, number, ASKING_RANGE,
             KENDS_BIT(KENDS_LOW) | KENDS_BIT(KENDS_HIGH), 0);
         return;
     }
-    kconf_err(&err, message->err, NULL);
-    if (!err.retry || message->err == RD_KAFKA_RESP_ERR__BAD_MSG)
-        fail(ks, number, message->err);
+    kconf_err(&err, code, NULL);
+    if (!err.retry || code == RD_KAFKA_RESP_ERR__BAD_MSG)
+        fail(ks, number, code);
 }
 
 /* True if the message became `record`, which holds it now. */
@@ -269,19 +197,16 @@ take_message(struct ksource *ks, rd_kafka_message_t *message,
     struct record *record)
 {
     int32_t number = kparts_of(message);
-    struct part *part = number != KPARTS_NONE ? &ks->parts[number] : NULL;
 
-    if (part == NULL || !part->reading || message->err != 0 ||
-        message->offset < part->offset) {
-        if (part != NULL && part->reading && message->err != 0)
-            take_error(ks, number, message);
-        rd_kafka_message_destroy(message);
-        return false;
+    if (message->err == 0 && number != KPARTS_NONE &&
+        kassign_take(ks->reading, number, message->offset)) {
+        krecord_fill(record, message, number);
+        return true;
     }
-    part->offset = message->offset + 1;
-    part->settled = true;
-    krecord_fill(record, message, number);
-    return true;
+    if (message->err != 0 && kassign_reads(ks->reading, number))
+        take_error(ks, number, message->err);
+    rd_kafka_message_destroy(message);
+    return false;
 }
 
 static size_t
@@ -291,7 +216,7 @@ do_next(void *self, struct record *records, size_t max)
     size_t n = 0, want;
     ssize_t got;
 
-    apply_changes(ks);
+    kassign_apply(ks->reading);
     do {
         want = max - n < BATCH ? max - n : BATCH;
         got = rd_kafka_consume_batch_queue(ks->records, 0, ks->batch, want);
@@ -323,7 +248,7 @@ serve(struct ksource *ks)
     int64_t now_ms = clock_mono_ms(ks->clock);
     rd_kafka_event_t *event;
 
-    apply_changes(ks);
+    kassign_apply(ks->reading);
     for (int i = 0; i < EVENTS_AT_ONCE; i++) {
         if ((event = rd_kafka_queue_poll(ks->events, 0)) == NULL)
             break;
@@ -339,20 +264,6 @@ end_kind(const struct ksource *ks)
     return KENDS_BIT(ks->read_uncommitted ? KENDS_HIGH : KENDS_STABLE);
 }
 
-/* One past everything that was given, markers behind it included.  The
- * library's own position may still be that of an earlier reading: it counts
- * from the first record on, or once there was none. */
-static int64_t
-position(struct ksource *ks, int32_t number)
-{
-    struct part *part = &ks->parts[number];
-    int64_t offset = kassign_position(ks->rk, ks->names, number);
-
-    if (offset < 0)
-        part->settled = true;
-    return part->settled && offset > part->offset ? offset : part->offset;
-}
-
 /* The answer as an event; false: there is nothing to tell. */
 static bool
 take_answer(struct ksource *ks, const struct kends_answer *answer,
@@ -366,7 +277,7 @@ take_answer(struct ksource *ks, const struct kends_answer *answer,
     event->low = answer->offset[KENDS_LOW];
     event->stable = answer->offset[KENDS_STABLE];
     event->high = answer->offset[KENDS_HIGH];
-    event->offset = part->offset;
+    event->offset = kassign_next(ks->reading, event->part);
     switch (asking) {
     case ASKING_NOTHING:
         return false;
@@ -376,7 +287,7 @@ take_answer(struct ksource *ks, const struct kends_answer *answer,
     case ASKING_ENDS:
         ks->n_asking_ends--;
         event->kind = SOURCE_ENDS;
-        event->offset = position(ks, answer->part);
+        event->offset = kassign_position(ks->reading, answer->part);
         return event->low >= 0 && event->stable >= 0 && event->high >= 0;
     case ASKING_START:
         event->kind = SOURCE_RESOLVED;
@@ -412,7 +323,7 @@ do_event(void *self, struct source_event *event)
         event->part = ks->failed[--ks->n_failed];
         part = &ks->parts[event->part];
         part->failing = false;
-        event->offset = part->offset;
+        event->offset = kassign_next(ks->reading, event->part);
         kconf_err(&event->err, part->failed_with, NULL);
         return true;
     }
@@ -432,7 +343,7 @@ do_resolve(void *self, int32_t number, const char *topic, int32_t partition,
 
     assert(number >= 0 && partition >= 0);
     if (!name_part(ks, number, topic, partition, &err)) {
-        if (known_part(ks, number) != NULL)
+        if ((size_t)number < ks->n_parts)
             fail(ks, number, RD_KAFKA_RESP_ERR__FAIL);
         return;
     }
@@ -451,7 +362,8 @@ do_ask_ends(void *self)
     if (ks->n_asking_ends > 0)
         return;
     for (size_t i = 0; i < ks->n_parts; i++)
-        if (ks->parts[i].reading && ks->parts[i].asking == ASKING_NOTHING)
+        if (kassign_reads(ks->reading, (int32_t)i) &&
+            ks->parts[i].asking == ASKING_NOTHING)
             ask(ks, (int32_t)i, ASKING_ENDS,
                 KENDS_BIT(KENDS_LOW) | KENDS_BIT(KENDS_STABLE) |
                     KENDS_BIT(KENDS_HIGH),
@@ -465,6 +377,7 @@ do_free(void *self)
     struct ksource *ks = self;
 
     kends_free(ks->kends);
+    kassign_free(ks->reading);
     kparts_free(ks->names);
     if (ks->records != NULL) {
         rd_kafka_queue_io_event_enable(ks->records, -1, NULL, 0);
@@ -477,7 +390,6 @@ do_free(void *self)
     kconf_close(ks->rk);
     kalive_free(ks->alive);
     free(ks->parts);
-    free(ks->changes);
     free(ks->failed);
     free(ks);
 }
@@ -521,6 +433,9 @@ open_client(struct ksource *ks, const struct ksource_options *options,
         sizeof one);
     ks->names = kparts_new(ks->rk, err);
     if (ks->names == NULL)
+        return false;
+    ks->reading = kassign_new(ks->rk, ks->names, fail, ks, err);
+    if (ks->reading == NULL)
         return false;
     ks->kends = kends_new(ks->rk, ks->events, options->read_uncommitted, err);
     return ks->kends != NULL;
