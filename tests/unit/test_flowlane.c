@@ -1,0 +1,549 @@
+/* What a flow keeps for each lane, with sinks that fail, stand or are full. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "flowfix.h"
+
+/* --- clients that fail --- */
+
+static void
+a_failed_client_is_begun_again(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    topic = memory_topic(fix.memory, "t", 3, 50, 1000);
+    fix.memory->lane[0].acks = 20;
+    flowfix_start(&fix);
+    assert_int_equal(fix.memory->lane[0].n_sent, 130);
+    fix.memory->lane[0].acks = -1;
+    fix.memory->lane[0].fail = true;
+    flowfix_go(&fix, 3000);
+    assert_int_equal(fix.memory->lane[0].opens, 2);
+    for (int32_t i = 0; i < 3; i++)
+        assert_true(memory_arrived(&topic->partition[i], 0, 50));
+    assert_int_equal(metric_get(fix.metrics, METRIC_RECORDS_REPEATED), 130);
+    assert_int_equal(metric_get(fix.metrics, METRIC_RECORDS_ACKED), 150);
+    flowfix_free(&fix);
+}
+
+/* What comes while the lane waits for its new client was not delivered, even
+ * when the source says that it was given out. */
+static void
+nothing_is_passed_while_a_lane_waits(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    topic = memory_topic(fix.memory, "t", 2, 10, 100);
+    flowfix_start(&fix);
+    fix.memory->lane[0].fail = true;
+    flowfix_turn(&fix);
+    memory_append(&topic->partition[1], 5, 100);
+    flowfix_go(&fix, 100);
+    fix.flow->ends_at_ms = 0; /* the ends are asked just now */
+    flowfix_go(&fix, 3000);
+    assert_true(memory_arrived(&topic->partition[1], 0, 15));
+    assert_int_equal(memory_entry(fix.memory, "t", 1), 15);
+    flowfix_free(&fix);
+}
+
+static void
+a_client_that_cannot_be_opened_is_tried_again(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    topic = memory_topic(fix.memory, "t", 2, 10, 100);
+    fix.memory->open_refused = true;
+    flowfix_start(&fix);
+    flowfix_go(&fix, 10000);
+    assert_true(fix.memory->lane[0].opens > 2);
+    assert_true(fix.memory->lane[0].opens < 10);
+    fix.memory->open_refused = false;
+    flowfix_go(&fix, 20000);
+    assert_true(memory_arrived(&topic->partition[0], 0, 10));
+    assert_true(memory_arrived(&topic->partition[1], 0, 10));
+    flowfix_free(&fix);
+}
+
+static void
+a_partition_that_cannot_be_read_is_held(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    topic = memory_topic(fix.memory, "t", 1, 10, 100);
+    fix.memory->read_refused = true;
+    flowfix_start(&fix);
+    assert_int_equal(flowfix_part(&fix, "t", 0)->state, PART_HELD);
+    assert_string_equal(flowfix_part(&fix, "t", 0)->reason,
+        "reading is refused");
+    fix.memory->read_refused = false;
+    flowfix_order(&fix, FLOW_RESTART);
+    flowfix_go(&fix, 1000);
+    assert_true(memory_arrived(&topic->partition[0], 0, 10));
+    flowfix_free(&fix);
+}
+
+static void
+the_smallest_topic_says_how_large_batches_are(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *small, *large;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    large = memory_topic(fix.memory, "large", 2, 10, 100);
+    large->max_message_bytes = 1000000;
+    flowfix_start(&fix);
+    assert_int_equal(fix.memory->lane[0].batch_bytes, 1000000);
+    small = memory_topic(fix.memory, "small", 1, 10, 100);
+    small->max_message_bytes = 50000;
+    flowfix_go(&fix, 8000);
+    assert_int_equal(fix.memory->lane[0].batch_bytes, 50000);
+    assert_int_equal(fix.memory->lane[0].opens, 2);
+    assert_true(memory_arrived(&small->partition[0], 0, 10));
+    assert_int_equal(memory_repeats(&large->partition[0]), 0);
+    flowfix_free(&fix);
+}
+
+/* --- lanes that are given up --- */
+
+static void
+a_finishing_lane_whose_client_failed_reads_nothing_more(void **state)
+{
+    struct flowfix fix;
+    int reads;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    memory_topic(fix.memory, "t", 1, 20, 100);
+    fix.memory->lane[0].acks = 5;
+    flowfix_start(&fix);
+    reads = fix.memory->reader[0].reads;
+    memory_tell(fix.memory, GROUP_REVOKED, 0, "");
+    flowfix_go(&fix, 100);
+    fix.memory->lane[0].fail = true;
+    flowfix_go(&fix, 1500);
+    assert_int_equal(fix.memory->lane[0].released, 1);
+    assert_int_equal(fix.memory->reader[0].reads, reads);
+    assert_int_equal(memory_entry(fix.memory, "t", 0), 5);
+    flowfix_free(&fix);
+}
+
+static void
+a_restart_opens_nothing_of_a_finishing_lane(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+    int reads;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    fix.options.hold_partition_only = true;
+    topic = memory_topic(fix.memory, "t", 1, 20, 100);
+    topic->partition[0].refuses = 1;
+    topic->partition[0].refused = 15;
+    fix.memory->lane[0].acks = 5;
+    flowfix_start(&fix);
+    reads = fix.memory->reader[0].reads;
+    memory_tell(fix.memory, GROUP_REVOKED, 0, "");
+    flowfix_go(&fix, 100);
+    flowfix_order(&fix, FLOW_RESTART);
+    flowfix_go(&fix, 100);
+    assert_int_equal(fix.memory->reader[0].reads, reads);
+    flowfix_go(&fix, 11000);
+    assert_int_equal(fix.memory->lane[0].released, 1);
+    flowfix_free(&fix);
+}
+
+static void
+a_poisoned_lane_is_handed_over_soon(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    topic = memory_topic(fix.memory, "t", 1, 20, 100);
+    topic->partition[0].refuses = 2;
+    topic->partition[0].refused = 3;
+    flowfix_start(&fix);
+    assert_int_equal(fix.report->state, FLOW_HELD);
+    memory_tell(fix.memory, GROUP_REVOKED, 0, "");
+    flowfix_go(&fix, 1500);
+    assert_int_equal(fix.memory->lane[0].released, 1);
+    assert_int_equal(memory_entry(fix.memory, "t", 0), 3);
+    flowfix_free(&fix);
+}
+
+static void
+what_is_said_of_a_lost_lane_holds_nothing(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    topic = memory_topic(fix.memory, "t", 1, 10, 100);
+    flowfix_start(&fix);
+    memory_tell(fix.memory, GROUP_LOST, 0, "");
+    flowfix_go(&fix, 100);
+    memory_say(fix.memory, SOURCE_FAILED, 0, "not authorised");
+    memory_say(fix.memory, SOURCE_OUT_OF_RANGE, 0, "");
+    flowfix_go(&fix, 100);
+    memory_append(&topic->partition[0], 10, 100);
+    memory_tell(fix.memory, GROUP_ASSIGNED, 0, "");
+    flowfix_go(&fix, 2000);
+    assert_true(memory_arrived(&topic->partition[0], 0, 20));
+    flowfix_free(&fix);
+}
+
+static void
+who_was_asked_where_to_begin_is_told_to_stop(void **state)
+{
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    memory_topic(fix.memory, "t", 1, 10, 100);
+    fix.memory->source_away = true;
+    flowfix_start(&fix);
+    assert_true(fix.memory->reader[0].asked);
+    memory_tell(fix.memory, GROUP_LOST, 0, "");
+    flowfix_go(&fix, 100);
+    assert_false(fix.memory->reader[0].asked);
+    flowfix_free(&fix);
+}
+
+/* A client of the lane fails while another of its partitions is still asked
+ * where to begin: the question stays. */
+static void
+a_new_client_does_not_end_a_question(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *second;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    memory_topic(fix.memory, "t", 1, 10, 100);
+    flowfix_start(&fix);
+    second = memory_topic(fix.memory, "u", 1, 10, 100);
+    fix.memory->source_away = true;
+    flowfix_go(&fix, 6000);
+    assert_int_equal(flowfix_inside(&fix, "u", 0)->phase, PHASE_RESOLVING);
+    fix.memory->lane[0].fail = true;
+    flowfix_go(&fix, 2000);
+    fix.memory->source_away = false;
+    flowfix_go(&fix, 1000);
+    assert_true(memory_arrived(&second->partition[0], 0, 10));
+    flowfix_free(&fix);
+}
+
+/* --- how much --- */
+
+static void
+what_is_in_flight_is_bounded(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+    int64_t budget, given;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    fix.options.max_in_flight_bytes = INT64_C(4) << 20;
+    topic = memory_topic(fix.memory, "t", 2, 500, 20000);
+    fix.memory->lane[0].acks = 0;
+    flowfix_start(&fix);
+    flowfix_go(&fix, 5000);
+    budget = flowlane_budget(fix.flow);
+    assert_int_equal(budget, INT64_C(3) << 20);
+    assert_true(fix.flow->cost >= budget);
+    assert_true(fix.flow->cost < budget + FLOW_NEXT_MAX * INT64_C(20512));
+    assert_true(fix.flow->lane[0].sink_cost < budget / 2 + 20512);
+    given = fix.memory->given;
+    flowfix_go(&fix, 5000);
+    assert_int_equal(fix.memory->given, given);
+    fix.memory->lane[0].acks = -1;
+    flowfix_go(&fix, 5000);
+    assert_true(memory_arrived(&topic->partition[0], 0, 500));
+    assert_true(memory_arrived(&topic->partition[1], 0, 500));
+    flowfix_free(&fix);
+}
+
+static void
+a_rate_limit_is_kept_every_second(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+    int64_t before;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    fix.options.bytes_per_second = 100000;
+    topic = memory_topic(fix.memory, "t", 1, 800, 5000);
+    flowfix_start(&fix);
+    for (int i = 0; i < 10; i++) {
+        before = fix.memory->given;
+        flowfix_go(&fix, 1000);
+        /* twenty a second, and one batch of sixteen more or less */
+        assert_in_range(fix.memory->given - before, 20 - 16, 20 + 16);
+    }
+    assert_in_range(topic->partition[0].n_got, 200, 270);
+    flowfix_free(&fix);
+}
+
+/* Two topics whose partitions are all in different lanes. */
+static struct memory_topic *
+in_lane(struct flowfix *fix, int32_t lane, int64_t records, int32_t bytes)
+{
+    char name[16];
+    int i = 0;
+
+    do
+        (void)snprintf(name, sizeof name, "t%d", i++);
+    while (ledger_lane(name, 0, fix->memory->lanes) != lane);
+    return memory_topic(fix->memory, name, 1, records, bytes);
+}
+
+static void
+a_lane_that_stands_leaves_room_for_the_others(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *dead, *alive;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    dead = in_lane(&fix, 0, 900, 40000);
+    alive = in_lane(&fix, 1, 20, 40000);
+    fix.memory->lane[0].acks = 0;
+    flowfix_start(&fix);
+    flowfix_go(&fix, 5000);
+    assert_true(fix.flow->lane[0].stuck);
+    assert_int_equal(fix.flow->lane[0].n, 0);
+    memory_append(&alive->partition[0], 800, 40000);
+    flowfix_go(&fix, 10000);
+    assert_true(memory_arrived(&alive->partition[0], 0, 820));
+    assert_int_equal(dead->partition[0].n_got, 0);
+
+    fix.memory->lane[0].acks = -1;
+    flowfix_go(&fix, 10000);
+    assert_false(fix.flow->lane[0].stuck);
+    assert_true(memory_arrived(&dead->partition[0], 0, 900));
+    assert_int_equal(memory_repeats(&dead->partition[0]), 0);
+    flowfix_free(&fix);
+}
+
+static void
+no_lane_counts_as_stuck_when_none_could_move(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *one, *other;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    one = in_lane(&fix, 0, 400, 40000);
+    other = in_lane(&fix, 1, 400, 40000);
+    fix.memory->lane[0].acks = fix.memory->lane[1].acks = 0;
+    flowfix_start(&fix);
+    flowfix_go(&fix, 30000);
+    assert_false(fix.flow->lane[0].stuck || fix.flow->lane[1].stuck);
+    fix.memory->lane[0].acks = fix.memory->lane[1].acks = -1;
+    flowfix_go(&fix, 5000);
+    assert_true(memory_arrived(&one->partition[0], 0, 400));
+    assert_true(memory_arrived(&other->partition[0], 0, 400));
+    assert_int_equal(fix.memory->given, 800); /* nothing was read twice */
+    flowfix_free(&fix);
+}
+
+static void
+a_stuck_lane_is_handed_over_and_taken_again(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *dead;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    dead = in_lane(&fix, 0, 900, 40000);
+    (void)in_lane(&fix, 1, 20, 40000);
+    fix.memory->lane[0].acks = 0;
+    flowfix_start(&fix);
+    flowfix_go(&fix, 5000);
+    assert_true(fix.flow->lane[0].stuck);
+    memory_tell(fix.memory, GROUP_REVOKED, 0, "");
+    flowfix_go(&fix, 11000);
+    assert_int_equal(fix.memory->lane[0].released, 1);
+    assert_false(fix.flow->lane[0].stuck);
+    fix.memory->lane[0].acks = -1;
+    memory_tell(fix.memory, GROUP_ASSIGNED, 0, "");
+    flowfix_go(&fix, 10000);
+    assert_true(memory_arrived(&dead->partition[0], 0, 900));
+    flowfix_free(&fix);
+}
+
+/* --- everything at once --- */
+
+static unsigned
+next_number(uint64_t *seed, unsigned below)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407U;
+    return (unsigned)(*seed >> 33) % below;
+}
+
+/* One fault or its end. */
+static void
+disturb(struct flowfix *fix, uint64_t *seed)
+{
+    struct memory *memory = fix->memory;
+    int32_t number = (int32_t)next_number(seed, (unsigned)memory->lanes);
+    struct memory_lane *lane = &memory->lane[number];
+    unsigned topic = next_number(seed, 2), partition = next_number(seed, 3);
+    int released = lane->released;
+
+    switch (next_number(seed, 12)) {
+    case 0:
+        lane->acks = next_number(seed, 30);
+        break;
+    case 1:
+        lane->fail = lane->open;
+        break;
+    case 2:
+        memory_tell(memory, GROUP_LOST, number, "");
+        memory_tell(memory, GROUP_ASSIGNED, number, "");
+        break;
+    case 3:
+        memory_tell(memory, GROUP_REVOKED, number, "");
+        flowfix_go(fix, 11000);
+        assert_int_equal(lane->released, released + 1);
+        memory_tell(memory, GROUP_ASSIGNED, number, "");
+        break;
+    case 4:
+        memory->script[next_number(seed, 5)].times = 1;
+        memory->script[next_number(seed, 5)].result =
+            (enum store_result)(1 + next_number(seed, 3));
+        break;
+    case 5:
+        memory->proof = next_number(seed, 2) == 0 ? GROUP_UNSURE : GROUP_PROVED;
+        break;
+    case 6:
+        memory->mute[STORE_COMMIT] = next_number(seed, 2) == 0;
+        break;
+    case 7:
+        flowfix_order(fix,
+            next_number(seed, 2) == 0 ? FLOW_PAUSE : FLOW_RESUME);
+        break;
+    case 8:
+        flowfix_order(fix, FLOW_RESTART);
+        break;
+    case 9:
+        memory->open_refused = next_number(seed, 2) == 0;
+        break;
+    case 10:
+        memory->topic[topic].partition[partition].refuses =
+            (int)next_number(seed, 3);
+        memory->topic[topic].partition[partition].refused =
+            memory->topic[topic].partition[partition].high + 3;
+        break;
+    default:
+        fix->flow->ends_at_ms = 0;
+    }
+    lane->full = next_number(seed, 8) == 0;
+    memory_append(&memory->topic[topic].partition[partition], 5, 50000);
+}
+
+static void
+mend_everything(struct flowfix *fix)
+{
+    struct memory *memory = fix->memory;
+
+    for (int32_t i = 0; i < memory->lanes; i++) {
+        memory->lane[i].acks = -1;
+        memory->lane[i].full = false;
+    }
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 3; k++)
+            memory->topic[i].partition[k].refuses = 0;
+    for (int i = 0; i <= STORE_COMMIT; i++) {
+        memory->script[i].times = 0;
+        memory->mute[i] = false;
+    }
+    memory->proof = GROUP_PROVED;
+    memory->open_refused = false;
+    flowfix_order(fix, FLOW_RESUME);
+    flowfix_go(fix, 130000);
+    flowfix_order(fix, FLOW_RESTART);
+    flowfix_go(fix, 130000);
+}
+
+static void
+nothing_is_lost_whatever_happens(void **state)
+{
+    for (uint64_t round = 1; round <= 12; round++) {
+        struct flowfix fix;
+        uint64_t seed = round;
+
+        (void)state;
+        flowfix_init(&fix, 3);
+        fix.options.hold_partition_only = round % 2 == 0;
+        fix.options.max_in_flight_bytes = INT64_C(2) << 20;
+        memory_topic(fix.memory, "t", 3, 20, 50000);
+        memory_topic(fix.memory, "u", 3, 20, 50000);
+        flowfix_start(&fix);
+        for (int step = 0; step < 120; step++) {
+            disturb(&fix, &seed);
+            flowfix_go(&fix, 20 + 20 * next_number(&seed, 40));
+        }
+        mend_everything(&fix);
+        for (int i = 0; i < 2; i++)
+            for (int32_t k = 0; k < 3; k++) {
+                struct memory_partition *of =
+                    &fix.memory->topic[i].partition[k];
+
+                assert_true(memory_arrived(of, 0, of->high));
+                assert_int_equal(memory_entry(fix.memory,
+                                     fix.memory->topic[i].name, k),
+                    of->high);
+            }
+        assert_int_equal(fix.flow->cost, 0);
+        flowfix_free(&fix);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_failed_client_is_begun_again),
+        cmocka_unit_test(nothing_is_passed_while_a_lane_waits),
+        cmocka_unit_test(a_client_that_cannot_be_opened_is_tried_again),
+        cmocka_unit_test(a_partition_that_cannot_be_read_is_held),
+        cmocka_unit_test(the_smallest_topic_says_how_large_batches_are),
+        cmocka_unit_test(
+            a_finishing_lane_whose_client_failed_reads_nothing_more),
+        cmocka_unit_test(a_restart_opens_nothing_of_a_finishing_lane),
+        cmocka_unit_test(a_poisoned_lane_is_handed_over_soon),
+        cmocka_unit_test(what_is_said_of_a_lost_lane_holds_nothing),
+        cmocka_unit_test(who_was_asked_where_to_begin_is_told_to_stop),
+        cmocka_unit_test(a_new_client_does_not_end_a_question),
+        cmocka_unit_test(what_is_in_flight_is_bounded),
+        cmocka_unit_test(a_rate_limit_is_kept_every_second),
+        cmocka_unit_test(a_lane_that_stands_leaves_room_for_the_others),
+        cmocka_unit_test(no_lane_counts_as_stuck_when_none_could_move),
+        cmocka_unit_test(a_stuck_lane_is_handed_over_and_taken_again),
+        cmocka_unit_test(nothing_is_lost_whatever_happens),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
