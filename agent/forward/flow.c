@@ -254,6 +254,7 @@ end(struct flow *flow, int64_t now_ms)
     flow->o.source.ops->free(flow->o.source.self);
     flow->o.store.ops->free(flow->o.store.self);
     flow->o.group.ops->free(flow->o.group.self);
+    flow->o.source.ops->free(flow->o.source.self);
     flow->o.catalog.ops->free(flow->o.catalog.self);
     atomic_store(&flow->stopped, true);
 }
