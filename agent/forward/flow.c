@@ -251,7 +251,6 @@ end(struct flow *flow, int64_t now_ms)
     flowreport_publish(flow, now_ms);
     flowlane_free(flow);
     flow->o.sink.ops->free(flow->o.sink.self); /* it may hold the source's */
-    flow->o.source.ops->free(flow->o.source.self);
     flow->o.store.ops->free(flow->o.store.self);
     flow->o.group.ops->free(flow->o.group.self);
     flow->o.source.ops->free(flow->o.source.self);
