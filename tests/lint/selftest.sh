@@ -217,6 +217,16 @@ refuses "numbers: code without a test" "of C tests" \
 rm agent/base/*
 refuses "numbers: nothing to look at" "no source" python3 "$lint/numbers.py" .
 
+fresh
+printf '```yaml\nca: /etc/kedge/tls/cloud-ca.pem\n```\n' >README.md
+printf '#!/bin/sh\ngrep -q "%s" "$2"\n' 'ca: .*/tls/cloud-ca.pem' >kedge
+chmod +x kedge
+accepts "readme: the policy is handed to the checker" "$lint/readme.sh" . ./kedge
+printf '#!/bin/sh\necho refused; exit 78\n' >kedge
+refuses "readme: a policy that is refused" refused "$lint/readme.sh" . ./kedge
+: >README.md
+refuses "readme: no policy" "no policy" "$lint/readme.sh" . ./kedge
+
 # The shape of the function that is edited.
 library() {
     rm -rf "$work/library" && mkdir -p "$work/library/src"
