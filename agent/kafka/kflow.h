@@ -27,35 +27,35 @@ struct kcluster {
     const char *alias;     /* for messages */
     const char *bootstrap; /* host:port, separated by commas */
     bool tls;
-    const char *ca_pem;    /* NULL: the system's */
-    const char *cert_pem;  /* client certificate and chain; NULL: none */
+    const char *ca_pem;           /* NULL: the system's */
+    const char *cert_pem;         /* client certificate and chain; NULL: none */
     const struct secret *key_pem; /* NULL: none */
     const char *sasl_mechanism;   /* PLAIN, SCRAM-SHA-256, -512; NULL: none */
     const char *sasl_username;
     const struct secret *sasl_password;
-    bool plaintext_private_only;  /* refuse to dial a public address */
+    bool plaintext_private_only; /* refuse to dial a public address */
 };
 
 struct kflow_options {
     const char *flow, *from, *agent;
     const struct kcluster *source, *target; /* borrowed for the life of the
                                              * five, with all that is in them */
-    const char *ledger_topic;  /* kedge.<source cluster>.<flow>.ledger */
-    const char *group_id;      /* kedge.<source cluster>.<flow> */
-    int32_t lanes;             /* of a new ledger */
+    const char *ledger_topic;   /* kedge.<source cluster>.<flow>.ledger */
+    const char *group_id;       /* kedge.<source cluster>.<flow> */
+    int32_t lanes;              /* of a new ledger */
     int32_t replication_factor; /* of topics made at the target; -1: the
                                  * broker's default */
     bool create_topics;
-    const char *compression;   /* none, gzip, snappy, lz4, zstd */
-    int64_t linger_ms;         /* 0: the default, 25 */
-    int64_t prefetch_bytes;    /* of the source, over all partitions */
+    const char *compression; /* none, gzip, snappy, lz4, zstd */
+    int64_t linger_ms;       /* 0: the default, 25 */
+    int64_t prefetch_bytes;  /* of the source, over all partitions */
     bool read_committed;
     sink_done_fn *done;
     sink_failed_fn *failed;
-    void *sink_ctx;            /* borrowed for the life of the sink */
-    const struct wake *wake;   /* the same */
-    struct log *log;           /* the same */
-    struct metrics *metrics;   /* the same */
+    void *sink_ctx;          /* borrowed for the life of the sink */
+    const struct wake *wake; /* the same */
+    struct log *log;         /* the same */
+    struct metrics *metrics; /* the same */
 };
 
 struct kflow {
