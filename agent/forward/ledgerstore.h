@@ -26,8 +26,13 @@ struct ledger_batch {
     struct ledger_record *records;
 };
 
-enum store_step { STORE_HEADERS, STORE_OPEN, STORE_CLAIM, STORE_READ,
-    STORE_COMMIT };
+enum store_step {
+    STORE_HEADERS,
+    STORE_OPEN,
+    STORE_CLAIM,
+    STORE_READ,
+    STORE_COMMIT
+};
 
 enum store_result {
     STORE_DONE,
