@@ -1,0 +1,300 @@
+/* Taking a lane over, step by step: what each answer leads to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "lanefix.h"
+
+/* --- taking over --- */
+
+static const struct answer_row {
+    const char *label;
+    enum store_step step;
+    enum store_result result;
+    enum lane_state then; /* right behind it */
+    int64_t owned_after;  /* ms */
+} answer_rows[] = {
+    { "opening: fenced", STORE_OPEN, STORE_FENCED, LANE_RETAKING, 1100 },
+    { "opening: later", STORE_OPEN, STORE_RETRY, LANE_RETAKING, 1100 },
+    { "opening: overdue", STORE_OPEN, STORE_OVERDUE, LANE_RETAKING, 1100 },
+    { "opening: refused", STORE_OPEN, STORE_REFUSED, LANE_HELD, 60100 },
+    { "the claim: unknown", STORE_CLAIM, STORE_UNKNOWN, LANE_RETAKING, 1100 },
+    { "the claim: fenced", STORE_CLAIM, STORE_FENCED, LANE_RETAKING, 1100 },
+    { "the claim: refused", STORE_CLAIM, STORE_REFUSED, LANE_HELD, 60100 },
+    { "reading: superseded", STORE_READ, STORE_SUPERSEDED, LANE_RETAKING,
+        1100 },
+    { "reading: later", STORE_READ, STORE_RETRY, LANE_RETAKING, 1100 },
+    { "reading: a broken record", STORE_READ, STORE_BROKEN, LANE_HELD, 60100 },
+    { "the snapshot: unknown", STORE_COMMIT, STORE_UNKNOWN, LANE_RETAKING,
+        1100 },
+    { "the snapshot: later", STORE_COMMIT, STORE_RETRY, LANE_RETAKING, 1100 },
+    { "the snapshot: refused", STORE_COMMIT, STORE_REFUSED, LANE_HELD, 60100 },
+};
+
+static void
+each_answer_of_taking_over_leads_on(void **state)
+{
+    for (size_t i = 0; i < sizeof answer_rows / sizeof answer_rows[0]; i++) {
+        const struct answer_row *row = &answer_rows[i];
+        struct lanefix fix;
+
+        (void)state;
+        print_message("  %s\n", row->label);
+        lanefix_init(&fix);
+        fix.memory->script[row->step].result = row->result;
+        fix.memory->script[row->step].times = 1;
+        lanefix_start(&fix);
+        assert_int_equal(lanes_state(fix.lanes, 0), row->then);
+        assert_string_equal(lanes_reason(fix.lanes, 0), "as the test says");
+        assert_false(fix.memory->lane[0].client);
+        assert_int_equal(lanes_term(fix.lanes, 0), REPORT_UNKNOWN);
+        lanefix_go(&fix, row->owned_after - 200);
+        assert_int_equal(lanes_state(fix.lanes, 0), row->then);
+        lanefix_go(&fix, 300);
+        assert_int_equal(lanes_state(fix.lanes, 0), LANE_OWNED);
+        assert_int_equal(metric_get(fix.metrics, METRIC_FENCED),
+            row->result == STORE_FENCED);
+        lanefix_end(&fix);
+    }
+}
+
+static const struct headers_row {
+    const char *label;
+    enum store_result result;
+    bool refused;
+    int64_t joined_after;
+} headers_rows[] = {
+    { "the headers cannot be read now", STORE_RETRY, false, 1100 },
+    { "reading the headers is refused", STORE_REFUSED, true, 60100 },
+    { "a header is broken", STORE_BROKEN, true, 60100 },
+};
+
+static void
+headers_are_read_before_joining(void **state)
+{
+    for (size_t i = 0; i < sizeof headers_rows / sizeof headers_rows[0]; i++) {
+        const struct headers_row *row = &headers_rows[i];
+        struct lanefix fix;
+
+        (void)state;
+        print_message("  %s\n", row->label);
+        lanefix_init(&fix);
+        fix.memory->script[STORE_HEADERS].result = row->result;
+        fix.memory->script[STORE_HEADERS].times = 1;
+        lanefix_start(&fix);
+        assert_false(lanes_joined(fix.lanes));
+        assert_int_equal(lanes_refused(fix.lanes) != NULL, row->refused);
+        assert_int_equal(fix.memory->joins, 0);
+        lanefix_go(&fix, row->joined_after);
+        assert_true(lanes_joined(fix.lanes));
+        assert_null(lanes_refused(fix.lanes));
+        lanefix_end(&fix);
+    }
+}
+
+static void
+proofs_decide_who_tries(void **state)
+{
+    struct lanefix fix;
+
+    (void)state;
+    lanefix_init(&fix);
+    fix.memory->proof = GROUP_UNSURE;
+    lanefix_start(&fix);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_RETAKING);
+    fix.memory->proof = GROUP_REFUSED;
+    lanefix_go(&fix, 1100);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_ELSEWHERE);
+    assert_int_equal(fix.memory->lane[0].n_log, 0); /* fenced nobody */
+    fix.memory->proof = GROUP_PROVED;
+    memory_tell(fix.memory, GROUP_ASSIGNED, 0, "");
+    lanefix_go(&fix, 100);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_OWNED);
+    lanefix_end(&fix);
+}
+
+/* A lane that is lost while a proof is owed, and comes back. */
+static void
+an_old_proof_is_not_taken_for_a_new_one(void **state)
+{
+    struct lanefix fix;
+
+    (void)state;
+    lanefix_init(&fix);
+    fix.memory->mute_proofs = true;
+    lanefix_start(&fix);
+    memory_tell(fix.memory, GROUP_LOST, 0, "");
+    memory_tell(fix.memory, GROUP_ASSIGNED, 0, "");
+    lanefix_go(&fix, 100);
+    assert_int_equal(lanefix_lane_of(&fix)->proofs, 2);
+    memory_tell(fix.memory, GROUP_PROVED, 0, ""); /* of the first */
+    fix.memory->proofs_owed[0]--;
+    lanefix_go(&fix, 100);
+    assert_int_equal(lanefix_lane_of(&fix)->phase, LANE_P_PROVE);
+    fix.memory->mute_proofs = false;
+    lanefix_go(&fix, 100);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_OWNED);
+    lanefix_end(&fix);
+}
+
+/* --- whose ledger it is --- */
+
+static void
+write_header(struct lanefix *fix, const char *source_id, int64_t age_ms)
+{
+    struct ledger_record record = { .kind = LEDGER_HEADER };
+
+    (void)snprintf(fix->lanes->source_cluster_id,
+        sizeof fix->lanes->source_cluster_id, "%s", source_id);
+    (void)snprintf(fix->lanes->ledger_topic_id,
+        sizeof fix->lanes->ledger_topic_id, "ledger-id");
+    lanetake_header(fix->lanes, lanefix_lane_of(fix), MEMORY_WALL - age_ms,
+        &record.header);
+    memory_append_log(&fix->memory->lane[0], &record);
+}
+
+static void
+another_site_neither_joins_nor_fences(void **state)
+{
+    struct lanefix fix;
+
+    (void)state;
+    lanefix_init(&fix);
+    write_header(&fix, "another-plant", 0);
+    lanefix_start(&fix);
+    assert_non_null(lanes_refused(fix.lanes));
+    assert_int_equal(fix.memory->joins, 0);
+    assert_int_equal(fix.memory->lane[0].n_log, 1);
+    lanefix_end(&fix);
+}
+
+static void
+a_header_that_comes_too_late_makes_it_leave(void **state)
+{
+    struct lanefix fix;
+
+    (void)state;
+    lanefix_init(&fix);
+    fix.memory->mute[STORE_READ] = true;
+    lanefix_start(&fix);
+    write_header(&fix, "another-plant", 0);
+    /* the claim stays the last, as the store demands */
+    memory_append_log(&fix.memory->lane[0], &fix.memory->lane[0].log[0]);
+    (void)snprintf(fix.lanes->source_cluster_id,
+        sizeof fix.lanes->source_cluster_id, "plant-id");
+    fix.memory->mute[STORE_READ] = false;
+    lanefix_go(&fix, 100);
+    assert_non_null(lanes_refused(fix.lanes));
+    assert_int_equal(fix.memory->leaves, 1);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_ELSEWHERE);
+    lanefix_end(&fix);
+}
+
+static const struct written_row {
+    const char *label;
+    int64_t high;   /* records at the target */
+    int64_t age_ms; /* of another lane's header; 0: none */
+    bool shared;
+    enum lane_state then;
+    const char *reason;
+} written_rows[] = {
+    { "a target that was never written is new", 0, 0, false, LANE_OWNED, "" },
+    { "a written target without a ledger is held", 12, 0, false, LANE_HELD,
+        "the target has 12 records here" },
+    { "a shared target is as good as new", 12, 0, true, LANE_OWNED, "" },
+    { "a ledger that is older lost this lane", 0, 4000000, false, LANE_HELD,
+        "older than an hour" },
+    { "a ledger that is young is being made", 0, 60000, false, LANE_OWNED, "" },
+};
+
+static void
+new_or_lost_is_told_apart(void **state)
+{
+    for (size_t i = 0; i < sizeof written_rows / sizeof written_rows[0]; i++) {
+        const struct written_row *row = &written_rows[i];
+        struct lanefix fix;
+
+        (void)state;
+        print_message("  %s\n", row->label);
+        lanefix_init(&fix);
+        fix.lanes->o.shared_target = row->shared;
+        fix.memory->written = row->high;
+        if (row->age_ms > 0)
+            fix.lanes->first_start_wall_ms = MEMORY_WALL - row->age_ms;
+        lanefix_start(&fix);
+        lanefix_go(&fix, 100);
+        assert_int_equal(lanes_state(fix.lanes, 0), row->then);
+        assert_non_null(strstr(lanes_reason(fix.lanes, 0), row->reason));
+        if (row->then == LANE_HELD) {
+            fix.memory->written = 0;
+            fix.lanes->first_start_wall_ms = 0;
+            lanes_retry(fix.lanes, clock_mono_ms(&fix.memory->clock));
+            lanefix_go(&fix, 100);
+            assert_int_equal(lanes_state(fix.lanes, 0), LANE_OWNED);
+        }
+        lanefix_end(&fix);
+    }
+}
+
+static void
+an_entry_of_another_lane_holds(void **state)
+{
+    struct lanefix fix;
+    struct ledger_record record = { .kind = LEDGER_ENTRY };
+
+    (void)state;
+    lanefix_init(&fix);
+    write_header(&fix, "plant-id", 0);
+    (void)snprintf(record.entry.topic, sizeof record.entry.topic, "other");
+    memory_append_log(&fix.memory->lane[0], &record);
+    assert_non_null(parts_get(fix.parts, "other", 0));
+    parts_get(fix.parts, "other", 0)->lane = 3; /* as if there were more */
+    lanefix_start(&fix);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_HELD);
+    assert_non_null(strstr(lanes_reason(fix.lanes, 0), "is of lane 3"));
+    parts_get(fix.parts, "other", 0)->lane = 0;
+    lanefix_end(&fix);
+}
+
+static void
+a_tombstoned_entry_is_no_entry(void **state)
+{
+    struct lanefix fix;
+    struct ledger_record record = { .kind = LEDGER_ENTRY };
+
+    (void)state;
+    lanefix_init(&fix);
+    write_header(&fix, "plant-id", 0);
+    (void)snprintf(record.entry.topic, sizeof record.entry.topic, "t");
+    record.entry.next_offset = 44;
+    memory_append_log(&fix.memory->lane[0], &record);
+    record.tombstone = true;
+    record.entry.next_offset = 0;
+    memory_append_log(&fix.memory->lane[0], &record);
+    lanefix_start(&fix);
+    lanefix_go(&fix, 100);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_OWNED);
+    assert_int_equal(fix.resolves, 2); /* new, from its beginning */
+    assert_int_equal(fix.start, START_EARLIEST);
+    lanefix_end(&fix);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_answer_of_taking_over_leads_on),
+        cmocka_unit_test(headers_are_read_before_joining),
+        cmocka_unit_test(proofs_decide_who_tries),
+        cmocka_unit_test(an_old_proof_is_not_taken_for_a_new_one),
+        cmocka_unit_test(another_site_neither_joins_nor_fences),
+        cmocka_unit_test(a_header_that_comes_too_late_makes_it_leave),
+        cmocka_unit_test(new_or_lost_is_told_apart),
+        cmocka_unit_test(an_entry_of_another_lane_holds),
+        cmocka_unit_test(a_tombstoned_entry_is_no_entry),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
