@@ -25,10 +25,11 @@
 #include "source.h"
 #include "wake.h"
 
-#define FLOW_RECORD_COST 512
-#define FLOW_PREFETCH_SHARE \
-    4 /* a quarter of it is for the source's prefetch:
-                               * open the source with that much */
+#define FLOW_RECORD_COST 512 /* bytes that a record's books count for */
+
+/* A quarter of max_in_flight_bytes is for the source's prefetch: open the
+ * source with that much. */
+#define FLOW_PREFETCH_SHARE 4
 
 /* Does the policy select this source topic? */
 typedef bool flow_wants_fn(void *ctx, const char *topic);

@@ -23,39 +23,44 @@ enum lane_phase {
     LANE_P_N,
 };
 
+/* Times end in _ms and are monotonic; wall time says so. */
 struct lane {
     int32_t number;
     enum lane_phase phase;
     bool assigned;     /* by the group */
     bool release_owed; /* revoked, and not released yet */
+    bool client;       /* the store has a client open; without partitions RUN
+                        * has none, there is nothing to write */
     bool committing;   /* a commit is under way */
     bool snapshotting; /* it is a snapshot */
-    bool has_header;
-    bool client; /* the store has a client open */
-    int proofs;  /* prove() calls not answered yet */
-    int64_t hint, term;
+    bool has_header;   /* `header` was read, or is being written */
+    int proofs;       /* prove() calls not answered yet; only the last counts */
+    int64_t hint;     /* offset of the newest mark, where a reader begins;
+                        * GROUP_NO_HINT */
+    int64_t term;     /* offset of our claim, from READ on; REPORT_UNKNOWN */
     int64_t due_ms;   /* of BACKOFF, HELD, FINISH; RUN: the next commit */
     int64_t again_ms; /* a commit was put off: none before this */
     int64_t began_ms; /* of the commit under way */
     int64_t wrote_ms; /* newest commit that succeeded */
-    int64_t written;  /* records since the snapshot */
-    uint64_t claims;  /* makes each nonce new */
-    struct backoff backoff;
+    int64_t written;  /* records since the snapshot, its own included */
+    uint64_t claims;  /* ever made; makes each nonce new */
+    struct backoff backoff; /* of BACKOFF; RUN starts it anew */
     struct ledger_header header;
-    char nonce[LEDGER_ID_MAX];
-    char reason[REPORT_TEXT_MAX];
+    char nonce[LEDGER_ID_MAX];    /* of our newest claim */
+    char reason[REPORT_TEXT_MAX]; /* why the phase was entered */
 };
 
 struct lanes {
     struct lanes_options o;
-    char source_cluster_id[LEDGER_ID_MAX];
+    char source_cluster_id[LEDGER_ID_MAX]; /* both from lanes_start() */
     char ledger_topic_id[LEDGER_ID_MAX];
     bool starting; /* the headers are being read */
-    bool joined;
-    bool draining;
-    bool unclean;     /* something was given up with records on the wire */
-    int64_t retry_ms; /* when to read the headers again; 0: not */
-    struct backoff backoff;
+    bool joined;   /* join() was called; lanes come as events */
+    bool draining; /* for good */
+    bool unclean;  /* something was given up with records on the wire, or with
+                    * acks that no entry says */
+    int64_t retry_ms;              /* when to read the headers again; 0: not */
+    struct backoff backoff;        /* of retry_ms */
     int64_t first_start_wall_ms;   /* the oldest of the headers; 0: none */
     char refused[REPORT_TEXT_MAX]; /* empty: nothing */
     struct lane lane[];            /* n_lanes */

@@ -1,7 +1,7 @@
 # The explorer of the lane protocol, and the same with a fault put into the
 # code by an edit that must apply exactly once: each fault must be found.
-set(world tests/unit/explore.c tests/unit/world.c tests/unit/worldstore.c
-    tests/unit/worldsum.c)
+set(world tests/unit/explore.c tests/unit/world.c tests/unit/worldmoves.c
+    tests/unit/worldstore.c tests/unit/worldsum.c)
 list(TRANSFORM world PREPEND ${PROJECT_SOURCE_DIR}/)
 
 function(kedge_explorer name)
