@@ -84,8 +84,9 @@ find(struct kalive *kalive, uint64_t broker)
     return &connections[kalive->n++];
 }
 
-/* On the thread of that broker. */
+/* On the thread of that broker.  The library says how many parameters. */
 static rd_kafka_resp_err_t
+/* NOLINTNEXTLINE(readability-function-size) */
 on_state(rd_kafka_t *rk, int32_t id, const char *protocol, const char *name,
     int port, const char *state, void *ctx)
 {

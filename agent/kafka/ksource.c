@@ -159,6 +159,7 @@ name_part(struct ksource *ks, int32_t number, const char *topic,
 }
 
 static bool
+/* NOLINTNEXTLINE(readability-function-size): source.h has it so */
 do_read(void *self, int32_t number, const char *name, int32_t partition,
     int64_t offset, int32_t leader_epoch, struct err *err)
 {

@@ -110,6 +110,46 @@ kafkafix_wait(struct kafkafix *fix, int64_t deadline_ms, const char *what)
     wake_wait(&fix->wake, KAFKAFIX_STEP_MS);
 }
 
+struct kafkafix_record {
+    const void *key, *value; /* NULL: null */
+    size_t key_len, value_len;
+    int64_t time;
+    rd_kafka_headers_t *headers; /* taken; NULL: none */
+};
+
+/* Hands one record for "in" to the filler. */
+static inline void
+kafkafix_put(struct kafkafix *fix, int32_t partition,
+    const struct kafkafix_record *record)
+{
+    union {
+        const void *in;
+        void *out;
+    } key = { .in = record->key }, value = { .in = record->value };
+    rd_kafka_vu_t values[8] = {
+        { .vtype = RD_KAFKA_VTYPE_TOPIC, .u.cstr = "in" },
+        { .vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = partition },
+        { .vtype = RD_KAFKA_VTYPE_KEY, .u.mem = { key.out, record->key_len } },
+        { .vtype = RD_KAFKA_VTYPE_VALUE,
+            .u.mem = { value.out, record->value_len } },
+        { .vtype = RD_KAFKA_VTYPE_TIMESTAMP, .u.i64 = record->time },
+        { .vtype = RD_KAFKA_VTYPE_MSGFLAGS,
+            .u.i = RD_KAFKA_MSG_F_COPY | RD_KAFKA_MSG_F_BLOCK },
+        { .vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = record->headers },
+    };
+    rd_kafka_error_t *error = rd_kafka_produceva(fix->filler, values,
+        record->headers != NULL ? 7 : 6);
+
+    if (error != NULL)
+        fail_msg("%s", rd_kafka_error_string(error));
+}
+
+static inline void
+kafkafix_flush(struct kafkafix *fix)
+{
+    assert_int_equal(rd_kafka_flush(fix->filler, KAFKAFIX_WAIT_MS), 0);
+}
+
 /* Puts records "0", "1", ... with a time of 1000 + i into the source. */
 static inline void
 kafkafix_fill(struct kafkafix *fix, int32_t partition, int from, int n)
@@ -118,16 +158,13 @@ kafkafix_fill(struct kafkafix *fix, int32_t partition, int from, int n)
 
     for (int i = from; i < from + n; i++) {
         int len = snprintf(value, sizeof value, "%d", i);
+        const struct kafkafix_record record = { .value = value,
+            .value_len = (size_t)len,
+            .time = 1000 + i };
 
-        assert_int_equal(rd_kafka_producev(fix->filler, RD_KAFKA_V_TOPIC("in"),
-                             RD_KAFKA_V_PARTITION(partition),
-                             RD_KAFKA_V_MSGFLAGS(
-                                 RD_KAFKA_MSG_F_COPY | RD_KAFKA_MSG_F_BLOCK),
-                             RD_KAFKA_V_VALUE(value, (size_t)len),
-                             RD_KAFKA_V_TIMESTAMP(1000 + i), RD_KAFKA_V_END),
-            0);
+        kafkafix_put(fix, partition, &record);
     }
-    assert_int_equal(rd_kafka_flush(fix->filler, KAFKAFIX_WAIT_MS), 0);
+    kafkafix_flush(fix);
 }
 
 /* Puts `n` records of `size` bytes of 'x' into the source. */
@@ -135,18 +172,15 @@ static inline void
 kafkafix_fill_large(struct kafkafix *fix, int32_t partition, int n, size_t size)
 {
     char *value = malloc(size);
+    const struct kafkafix_record record = { .value = value,
+        .value_len = size,
+        .time = 1000 };
 
     assert_non_null(value);
     memset(value, 'x', size);
     for (int i = 0; i < n; i++)
-        assert_int_equal(rd_kafka_producev(fix->filler, RD_KAFKA_V_TOPIC("in"),
-                             RD_KAFKA_V_PARTITION(partition),
-                             RD_KAFKA_V_MSGFLAGS(
-                                 RD_KAFKA_MSG_F_COPY | RD_KAFKA_MSG_F_BLOCK),
-                             RD_KAFKA_V_VALUE(value, size),
-                             RD_KAFKA_V_TIMESTAMP(1000 + i), RD_KAFKA_V_END),
-            0);
-    assert_int_equal(rd_kafka_flush(fix->filler, KAFKAFIX_WAIT_MS), 0);
+        kafkafix_put(fix, partition, &record);
+    kafkafix_flush(fix);
     free(value);
 }
 

@@ -43,33 +43,26 @@ fill_faithful(struct sinkfix *scene, const char *large)
 {
     for (size_t i = 0; i < 2 * N_FAITHFUL; i++) {
         size_t row = i / 2;
-        const char *value = faithful[row].value;
-        const char *key = faithful[row].key;
-        size_t key_len = key != NULL ? strlen(key) : 0, value_len;
-        rd_kafka_headers_t *headers = rd_kafka_headers_new(5);
+        const char *key = faithful[row].key, *value = faithful[row].value;
+        struct kafkafix_record record = { .key = key,
+            .key_len = key != NULL ? strlen(key) : 0,
+            .time = faithful[row].time,
+            .headers = rd_kafka_headers_new(5) };
 
         if (i % 2 == 1 && value != NULL && value[0] != '\0')
             value = large;
-        value_len = value != NULL ? strlen(value) : 0;
+        record.value = value;
+        record.value_len = value != NULL ? strlen(value) : 0;
         for (size_t h = 0; h < faithful[row].n_headers; h++) {
             const struct header *header = &faithful[row].headers[h];
 
-            assert_int_equal(rd_kafka_header_add(headers, header->name, -1,
-                                 header->value, -1),
+            assert_int_equal(rd_kafka_header_add(record.headers, header->name,
+                                 -1, header->value, -1),
                 0);
         }
-        assert_int_equal(rd_kafka_producev(scene->fix.filler,
-                             RD_KAFKA_V_TOPIC("in"), RD_KAFKA_V_PARTITION(2),
-                             RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-                             RD_KAFKA_V_KEY(key, key_len),
-                             RD_KAFKA_V_VALUE((void *)(uintptr_t)value,
-                                 value_len),
-                             RD_KAFKA_V_TIMESTAMP(faithful[row].time),
-                             RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END),
-            0);
-        assert_int_equal(rd_kafka_flush(scene->fix.filler, KAFKAFIX_WAIT_MS),
-            0);
+        kafkafix_put(&scene->fix, 2, &record);
     }
+    kafkafix_flush(&scene->fix);
 }
 
 static void
@@ -186,15 +179,15 @@ a_record_that_was_not_taken_keeps_its_headers(void **state)
     struct sinkfix *scene = *state;
     rd_kafka_message_t *messages[13];
     static const struct header want = { "h", "x" };
+    struct kafkafix_record last = { .time = 1,
+        .headers = rd_kafka_headers_new(1) };
     struct record record;
     struct err err;
 
     kafkafix_fill(&scene->fix, 0, 0, 10);
-    assert_int_equal(rd_kafka_producev(scene->fix.filler,
-                         RD_KAFKA_V_TOPIC("in"), RD_KAFKA_V_PARTITION(0),
-                         RD_KAFKA_V_HEADER("h", "x", 1), RD_KAFKA_V_END),
-        0);
-    assert_int_equal(rd_kafka_flush(scene->fix.filler, KAFKAFIX_WAIT_MS), 0);
+    assert_int_equal(rd_kafka_header_add(last.headers, "h", -1, "x", 1), 0);
+    kafkafix_put(&scene->fix, 0, &last);
+    kafkafix_flush(&scene->fix);
     sinkfix_open_lane(scene, 0);
     sinkfix_attach(scene, 0, 0, 0);
     sinkfix_set_target(scene, false);
