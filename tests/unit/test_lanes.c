@@ -174,6 +174,7 @@ static void
 a_header_that_comes_too_late_makes_it_leave(void **state)
 {
     struct lanefix fix;
+    struct ledger_record claim;
 
     (void)state;
     lanefix_init(&fix);
@@ -181,7 +182,8 @@ a_header_that_comes_too_late_makes_it_leave(void **state)
     lanefix_start(&fix);
     write_header(&fix, "another-plant", 0);
     /* the claim stays the last, as the store demands */
-    memory_append_log(&fix.memory->lane[0], &fix.memory->lane[0].log[0]);
+    claim = fix.memory->lane[0].log[0];
+    memory_append_log(&fix.memory->lane[0], &claim);
     (void)snprintf(fix.lanes->source_cluster_id,
         sizeof fix.lanes->source_cluster_id, "plant-id");
     fix.memory->mute[STORE_READ] = false;
