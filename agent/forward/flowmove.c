@@ -199,7 +199,7 @@ take(struct flow *flow, struct record *record)
     }
     note_epoch(part, record);
     part->read_next = record->offset + 1;
-    if (lane->n == 0 && lane->sink_cost < lane->quota &&
+    if (lane->n == 0 && lane->sink_cost < lane->quota && !flow->failed &&
         send_one(flow, lane, record, part))
         return;
     if (record->hold == NULL || flowlane_push(flow, lane, record))

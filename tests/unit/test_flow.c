@@ -93,6 +93,8 @@ check_refused(struct flowfix *fix, const struct refusal_row *row)
     assert_true(memory_entry(fix->memory, "t", 0) <= row->at);
     if (row->partition_only)
         assert_true(memory_arrived(&topic->partition[1], 0, 60));
+    else if (row->refuses == 1) /* what is queued behind it stays there */
+        assert_true(topic->partition[1].n_got < (size_t)row->at + 10);
 }
 
 static void
@@ -152,6 +154,39 @@ a_restart_with_nothing_mended_is_refused_again(void **state)
         flowfix_order(&fix, FLOW_RESTART);
     }
     assert_int_equal(topic->partition[0].n_got, 7);
+    flowfix_free(&fix);
+}
+
+/* Two partitions meet a record that is refused; the first one is the flow's
+ * reason, and what is told of them is no ack. */
+static void
+the_first_refused_record_is_the_one_that_is_named(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+    const char *first;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    topic = memory_topic(fix.memory, "t", 2, 20, 100);
+    first = ledger_lane("t", 0, 2) == 0 ? "t [0]" : "t [1]";
+    for (int i = 0; i < 2; i++) {
+        fix.memory->lane[i].acks = 0;
+        topic->partition[i].refuses = 2;
+        topic->partition[i].refused = 0;
+    }
+    flowfix_start(&fix);
+    fix.memory->lane[0].acks = -1;
+    flowfix_go(&fix, 1100);
+    assert_int_equal(fix.report->state, FLOW_HELD);
+    assert_non_null(strstr(fix.report->reason, first));
+    fix.memory->lane[1].acks = -1;
+    flowfix_go(&fix, 1100);
+    assert_non_null(strstr(fix.report->reason, first));
+    for (int32_t i = 0; i < 2; i++)
+        assert_int_equal(flowfix_part(&fix, "t", i)->state, PART_HELD);
+    assert_int_equal(metric_get(fix.metrics, METRIC_RECORDS_FAILED), 2);
+    assert_int_equal(fix.report->last_ack_mono_ms, REPORT_UNKNOWN);
     flowfix_free(&fix);
 }
 
@@ -223,6 +258,30 @@ a_flow_drains(void **state)
         assert_int_equal(fix.report->state, FLOW_STOPPED);
         flowfix_free(&fix);
     }
+}
+
+/* The wire is given up early enough for a commit that takes its time. */
+static void
+the_last_entries_have_time_when_acks_never_come(void **state)
+{
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    memory_topic(fix.memory, "t", 1, 40, 1000);
+    fix.memory->lane[0].acks = 0;
+    flowfix_start(&fix);
+    fix.memory->lane[0].acks = 5;
+    flow_drain(fix.flow);
+    fix.memory->mute[STORE_COMMIT] = true;
+    while (!fix.memory->lane[0].ordered && !fix.ended)
+        flowfix_go(&fix, 20);
+    flowfix_go(&fix, 1000);
+    fix.memory->mute[STORE_COMMIT] = false;
+    flowfix_go(&fix, 5000);
+    assert_true(fix.ended);
+    assert_int_equal(memory_entry(fix.memory, "t", 0), 5);
+    flowfix_free(&fix);
 }
 
 static void
@@ -398,8 +457,10 @@ main(void)
         cmocka_unit_test(a_next_flow_goes_on_where_the_ledger_is),
         cmocka_unit_test(a_refused_record_is_never_passed),
         cmocka_unit_test(a_restart_with_nothing_mended_is_refused_again),
+        cmocka_unit_test(the_first_refused_record_is_the_one_that_is_named),
         cmocka_unit_test(a_held_flow_is_stopped_at_once),
         cmocka_unit_test(a_flow_drains),
+        cmocka_unit_test(the_last_entries_have_time_when_acks_never_come),
         cmocka_unit_test(a_flow_is_stopped_at_any_moment),
         cmocka_unit_test(a_flow_that_never_ran_is_freed),
         cmocka_unit_test(a_paused_flow_keeps_its_lanes_and_reads_nothing),
