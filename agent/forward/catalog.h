@@ -39,6 +39,17 @@ struct catalog_want {
     int32_t partitions; /* the source's count: made with as many, grown to it */
 };
 
+/* One partition at the target. */
+struct catalog_partition {
+    char topic[LEDGER_NAME_MAX];
+    int32_t partition;
+    int32_t number; /* the asker's own; comes back */
+    int64_t high; /* of an answer: the high watermark, 0 where there is no such
+                   * partition, CATALOG_UNKNOWN where nobody could say */
+};
+
+#define CATALOG_UNKNOWN INT64_C(-1)
+
 enum catalog_event_kind {
     CATALOG_TOPICS, /* answer to refresh(): `list`, the receiver's to free */
     CATALOG_DOWN,   /* answer to refresh(): err; `source_side` says which */
@@ -47,8 +58,7 @@ enum catalog_event_kind {
                      * ensure() it again later */
     CATALOG_LEDGER, /* answer to ensure_ledger(): exists; `id`, `partitions` */
     CATALOG_LEDGER_WAIT, /* the same: cannot be made or used, err says why */
-    CATALOG_EMPTY, /* answer to ask_written(): no partition was ever written */
-    CATALOG_WRITTEN, /* the same: `high` records were; `target` names one */
+    CATALOG_ENDS, /* answer to ask_ends(): `ends`, the receiver's to free(3) */
 };
 
 struct catalog_event {
@@ -58,16 +68,11 @@ struct catalog_event {
     char source[LEDGER_NAME_MAX], target[LEDGER_NAME_MAX];
     char id[LEDGER_ID_MAX]; /* of the target topic, or the ledger */
     int32_t partitions;
-    int64_t max_message_bytes; /* of the target topic; 0: not told */
-    int64_t high;
-    int32_t lane; /* as given to ask_written() */
+    int64_t max_message_bytes;      /* of the target topic; 0: not told */
+    struct catalog_partition *ends; /* in the order of the question */
+    size_t n_ends;
+    int32_t lane; /* as given to ask_ends() */
     struct err err;
-};
-
-/* One partition at the target. */
-struct catalog_partition {
-    char topic[LEDGER_NAME_MAX];
-    int32_t partition;
 };
 
 struct catalog_ops {
@@ -76,9 +81,9 @@ struct catalog_ops {
      * policy allows.  Copies the wants. */
     void (*ensure)(void *self, const struct catalog_want *wants, size_t n);
     void (*ensure_ledger)(void *self, const char *name, int32_t lanes);
-    /* Was any of these target partitions ever written (high watermark > 0)?
-     * Topics that do not exist were not.  Copies. */
-    void (*ask_written)(void *self, int32_t lane,
+    /* Where do these target partitions end?  Asked anew of the leaders each
+     * time; answered even if some, or all, cannot be asked.  Copies. */
+    void (*ask_ends)(void *self, int32_t lane,
         const struct catalog_partition *partitions, size_t n);
     bool (*event)(void *self, struct catalog_event *event);
     void (*free)(void *self); /* may take seconds */

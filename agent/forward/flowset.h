@@ -135,7 +135,7 @@ bool flowtopics_events(struct flow *flow, int64_t now_ms);
 void flowtopics_tick(struct flow *flow, int64_t now_ms);
 void flowtopics_resolve(void *ctx, struct part *part, enum start start,
     int64_t wall_ms);
-void flowtopics_ask_written(void *ctx, int32_t lane);
+void flowtopics_ask_ends(void *ctx, int32_t lane);
 
 /* flowreport.c */
 void flowreport_publish(struct flow *flow, int64_t now_ms);

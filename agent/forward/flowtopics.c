@@ -16,7 +16,7 @@ static const struct lanes_ops lanes_ops = {
     .open = flowlane_open,
     .close = flowlane_close,
     .drop = flowlane_drop,
-    .ask_written = flowtopics_ask_written,
+    .ask_ends = flowtopics_ask_ends,
 };
 
 static uint64_t
@@ -243,6 +243,21 @@ on_target(struct flow *flow, const struct catalog_event *event)
 }
 
 static void
+on_ends(struct flow *flow, struct catalog_event *event, int64_t wall_ms,
+    int64_t now_ms)
+{
+    for (size_t i = 0; i < event->n_ends; i++) {
+        struct part *part = parts_at(flow->parts, event->ends[i].number);
+
+        part->target_end = event->ends[i].high == CATALOG_UNKNOWN
+                               ? REPORT_UNKNOWN
+                               : event->ends[i].high;
+    }
+    free(event->ends);
+    lanes_ends(flow->lanes, event->lane, wall_ms, now_ms);
+}
+
+static void
 on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
 {
     int64_t wall_ms = clock_wall_ms(flow->o.clock);
@@ -269,12 +284,8 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
         if (flow->state == FLOW_CONNECTING)
             flow_enter(flow, FLOW_CONNECTING, event->err.text);
         break;
-    case CATALOG_EMPTY:
-        lanes_written(flow->lanes, event->lane, 0, "", wall_ms, now_ms);
-        break;
-    case CATALOG_WRITTEN:
-        lanes_written(flow->lanes, event->lane, event->high, event->target,
-            wall_ms, now_ms);
+    case CATALOG_ENDS:
+        on_ends(flow, event, wall_ms, now_ms);
         break;
     }
 }
@@ -416,7 +427,7 @@ flowtopics_resolve(void *ctx, struct part *part, enum start start,
 }
 
 void
-flowtopics_ask_written(void *ctx, int32_t lane)
+flowtopics_ask_ends(void *ctx, int32_t lane)
 {
     struct flow *flow = ctx;
     struct catalog_partition *asked;
@@ -424,13 +435,19 @@ flowtopics_ask_written(void *ctx, int32_t lane)
 
     if ((asked = calloc(room + 1, sizeof asked[0])) == NULL)
         return; /* the lane waits; it falls when the group says so */
-    for (const struct part *part = parts_of_lane(flow->parts, lane);
-         part != NULL; part = part->next_in_lane) {
-        if (part->topic->target[0] == '\0')
+    for (struct part *part = parts_of_lane(flow->parts, lane); part != NULL;
+         part = part->next_in_lane) {
+        const char *target =
+            part->known ? part->entry.target_topic : part->topic->target;
+
+        part->target_end = 0; /* not routed: nothing was written there */
+        if (target[0] == '\0')
             continue;
-        memcpy(asked[n].topic, part->topic->target, sizeof asked[n].topic);
+        part->target_end = REPORT_UNKNOWN;
+        memcpy(asked[n].topic, target, sizeof asked[n].topic);
+        asked[n].number = part->number;
         asked[n++].partition = part->partition;
     }
-    flow->o.catalog.ops->ask_written(flow->o.catalog.self, lane, asked, n);
+    flow->o.catalog.ops->ask_ends(flow->o.catalog.self, lane, asked, n);
     free(asked);
 }

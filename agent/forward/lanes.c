@@ -31,9 +31,9 @@ static const struct {
         LEVEL_DEBUG },
     [LANE_P_CLAIM] = { "claim", ALWAYS | TO(LANE_P_READ), LANE_TAKING,
         LEVEL_DEBUG },
-    [LANE_P_READ] = { "read", ALWAYS | TO(LANE_P_WRITTEN) | TO(LANE_P_SNAPSHOT),
+    [LANE_P_READ] = { "read", ALWAYS | TO(LANE_P_ENDS) | TO(LANE_P_SNAPSHOT),
         LANE_TAKING, LEVEL_DEBUG },
-    [LANE_P_WRITTEN] = { "written", ALWAYS | TO(LANE_P_SNAPSHOT), LANE_TAKING,
+    [LANE_P_ENDS] = { "ends", ALWAYS | TO(LANE_P_SNAPSHOT), LANE_TAKING,
         LEVEL_DEBUG },
     [LANE_P_SNAPSHOT] = { "snapshot", ALWAYS | TO(LANE_P_RUN), LANE_TAKING,
         LEVEL_DEBUG },
@@ -335,13 +335,11 @@ lanes_resolved(struct lanes *lanes, struct part *part, int64_t offset)
 }
 
 void
-lanes_written(struct lanes *lanes, int32_t lane, int64_t high,
-    const char *example, int64_t wall_ms, int64_t now_ms)
+lanes_ends(struct lanes *lanes, int32_t lane, int64_t wall_ms, int64_t now_ms)
 {
     assert(lane >= 0 && lane < lanes->o.n_lanes);
-    if (lanes->lane[lane].phase == LANE_P_WRITTEN)
-        lanetake_written(lanes, &lanes->lane[lane], high, example, wall_ms,
-            now_ms);
+    if (lanes->lane[lane].phase == LANE_P_ENDS)
+        laneends_answer(lanes, &lanes->lane[lane], wall_ms, now_ms);
 }
 
 static void
@@ -353,6 +351,9 @@ tick_lane(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     case LANE_P_HELD:
         if (lane->due_ms <= now_ms)
             lanetake_begin(lanes, lane);
+        break;
+    case LANE_P_ENDS:
+        laneends_tick(lanes, lane, now_ms);
         break;
     case LANE_P_RUN:
         lanebook_tick(lanes, lane, wall_ms, now_ms);
@@ -366,7 +367,6 @@ tick_lane(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     case LANE_P_OPEN:
     case LANE_P_CLAIM:
     case LANE_P_READ:
-    case LANE_P_WRITTEN:
     case LANE_P_SNAPSHOT:
         break; /* an answer is under way */
     case LANE_P_N:

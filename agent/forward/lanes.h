@@ -38,9 +38,9 @@ struct lanes_ops {
     void (*close)(void *ctx, struct part *part);
     /* The lane is gone: what is queued or on the wire is given up. */
     void (*drop)(void *ctx, int32_t lane);
-    /* Was any target partition of the lane ever written?  Answer with
-     * lanes_written(). */
-    void (*ask_written)(void *ctx, int32_t lane);
+    /* Where do the lane's target partitions end?  Note it as target_end of
+     * each and answer with lanes_ends(). */
+    void (*ask_ends)(void *ctx, int32_t lane);
 };
 
 struct lanes_options {
@@ -85,9 +85,8 @@ void lanes_on_group(struct lanes *lanes, const struct group_event *event,
 void lanes_on_answer(struct lanes *lanes, struct store_answer *answer,
     int64_t wall_ms, int64_t now_ms);
 void lanes_resolved(struct lanes *lanes, struct part *part, int64_t offset);
-/* `example` names a written partition; high 0: none is. */
-void lanes_written(struct lanes *lanes, int32_t lane, int64_t high,
-    const char *example, int64_t wall_ms, int64_t now_ms);
+void lanes_ends(struct lanes *lanes, int32_t lane, int64_t wall_ms,
+    int64_t now_ms);
 
 /* What is due: entries, snapshots, retries, partitions that became ready,
  * lanes that are finished.  Several times a second. */

@@ -14,7 +14,7 @@ enum lane_phase {
     LANE_P_OPEN,      /* init_transactions */
     LANE_P_CLAIM,     /* our claim is being committed */
     LANE_P_READ,      /* the lane is read until our claim */
-    LANE_P_WRITTEN,   /* no header: the target is asked whether it is new */
+    LANE_P_ENDS,      /* the target is asked where its partitions end */
     LANE_P_SNAPSHOT,  /* header and entries are being committed behind a mark */
     LANE_P_RUN,       /* owned */
     LANE_P_FINISH,    /* no more reads; acks and the last entries are awaited */
@@ -34,6 +34,7 @@ struct lane {
     bool committing;   /* a commit is under way */
     bool snapshotting; /* it is a snapshot */
     bool has_header;   /* `header` was read, or is being written */
+    bool doubted;      /* ENDS: the target ended too early when first asked */
     int proofs;       /* prove() calls not answered yet; only the last counts */
     int64_t hint;     /* offset of the newest mark, where a reader begins;
                         * GROUP_NO_HINT */
@@ -86,11 +87,19 @@ void lanetake_begin(struct lanes *lanes, struct lane *lane);
 void lanetake_proved(struct lanes *lanes, struct lane *lane, int64_t hint);
 void lanetake_answer(struct lanes *lanes, struct lane *lane,
     struct store_answer *answer, int64_t wall_ms, int64_t now_ms);
-void lanetake_written(struct lanes *lanes, struct lane *lane, int64_t high,
-    const char *example, int64_t wall_ms, int64_t now_ms);
+void lanetake_snapshot(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
+    int64_t now_ms);
 /* The header this agent would write for the lane. */
 void lanetake_header(const struct lanes *lanes, const struct lane *lane,
     int64_t wall_ms, struct ledger_header *header);
+
+/* laneends.c: is the target's end where the ledger says?  Goes on to the
+ * snapshot, asks again, or holds. */
+void laneends_ask(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
+    int64_t now_ms);
+void laneends_answer(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
+    int64_t now_ms);
+void laneends_tick(struct lanes *lanes, struct lane *lane, int64_t now_ms);
 
 /* lanebook.c: what an owned lane writes. */
 void lanebook_snapshot(struct lanes *lanes, struct lane *lane, int64_t wall_ms,

@@ -75,7 +75,7 @@ fold(struct lanes *lanes, struct lane *lane, const struct ledger_batch *read,
     lane->has_header = false;
     for (struct part *part = parts_of_lane(lanes->o.parts, lane->number);
          part != NULL; part = part->next_in_lane)
-        part->known = false;
+        part->known = part->gone = false;
     for (size_t i = 0; i < read->n; i++) {
         const struct ledger_record *record = &read->records[i];
         struct part *part;
@@ -123,8 +123,8 @@ name_starts(struct lanes *lanes, struct lane *lane, int64_t since_wall_ms)
     }
 }
 
-static void
-snapshot(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
+void
+lanetake_snapshot(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     int64_t now_ms)
 {
     struct ledger_header ours;
@@ -148,43 +148,22 @@ snapshot(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     lanebook_snapshot(lanes, lane, wall_ms, now_ms);
 }
 
-/* No header.  New only if nobody else ever wrote here either. */
+/* No header: new only if nobody else ever wrote here either. */
 static void
 new_or_lost(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     int64_t now_ms)
 {
     if (lanes->first_start_wall_ms != 0 &&
-        wall_ms - lanes->first_start_wall_ms > OLD_LEDGER_MS) {
+        wall_ms - lanes->first_start_wall_ms > OLD_LEDGER_MS)
         lanes_hold(lanes, lane,
             "the ledger has no header for this lane although the flow is "
             "older than an hour: records of the ledger topic were lost; "
             "restore it, or start a new flow under another name",
             now_ms);
-    } else if (lanes->o.shared_target ||
-               parts_of_lane(lanes->o.parts, lane->number) == NULL) {
-        snapshot(lanes, lane, wall_ms, now_ms);
-    } else {
-        lanes_enter(lanes, lane, LANE_P_WRITTEN, "no header: new or lost?");
-        lanes->o.ops->ask_written(lanes->o.ctx, lane->number);
-    }
-}
-
-void
-lanetake_written(struct lanes *lanes, struct lane *lane, int64_t high,
-    const char *example, int64_t wall_ms, int64_t now_ms)
-{
-    char why[REPORT_TEXT_MAX];
-
-    if (high == 0) {
-        snapshot(lanes, lane, wall_ms, now_ms);
-        return;
-    }
-    (void)snprintf(why, sizeof why,
-        "the target has %" PRId64 " records here (%.100s) and the ledger "
-        "knows nothing of them; if others write these topics too, set "
-        "shared_target: true, else forward to new names",
-        high, example);
-    lanes_hold(lanes, lane, why, now_ms);
+    else if (lanes->o.shared_target)
+        lanetake_snapshot(lanes, lane, wall_ms, now_ms);
+    else
+        laneends_ask(lanes, lane, wall_ms, now_ms);
 }
 
 static void
@@ -205,7 +184,7 @@ was_read(struct lanes *lanes, struct lane *lane,
     }
     lanetake_header(lanes, lane, wall_ms, &ours);
     if (ledger_header_fits(&lane->header, &ours, &err))
-        snapshot(lanes, lane, wall_ms, now_ms);
+        laneends_ask(lanes, lane, wall_ms, now_ms);
     else
         lanes_refuse(lanes, err.text, now_ms);
 }

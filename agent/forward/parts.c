@@ -204,6 +204,7 @@ parts_get(struct parts *parts, const char *topic, int32_t partition)
     part->lane = ledger_lane(topic, partition, parts->lanes);
     part->epoch = part->epoch_before = -1;
     part->source_end = part->source_high = REPORT_UNKNOWN;
+    part->target_end = REPORT_UNKNOWN;
     part->next_in_lane = parts->by_lane[part->lane];
     parts->by_lane[part->lane] = part;
     parts->all[parts->n++] = part;
@@ -315,6 +316,12 @@ parts_same_topics(struct part *part)
             "is %s): what was acknowledged before offset %" PRId64
             " is gone there; forward it again under a flow of another name",
             entry->target_topic_id, topic->target_id, entry->next_offset);
+    else if (part->gone)
+        parts_hold(part,
+            "the target ends at offset %" PRId64 " and acknowledged %" PRId64
+            ": records that it had are gone there (an unclean leader, or "
+            "deleted); forward it again under a flow of another name",
+            part->target_end, entry->target_offset);
     else
         return true;
     return false;

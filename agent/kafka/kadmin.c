@@ -302,9 +302,9 @@ kadmin_describe(struct kadmin *admin, const struct kjob *job,
 }
 
 /* Fills in the answers that are there; false when one is missing. */
-static bool
-take_highs(rd_kafka_event_t *event, const struct catalog_partition *partitions,
-    int64_t *highs, size_t n, struct err *err)
+static void
+take_highs(rd_kafka_event_t *event, struct catalog_partition *partitions,
+    size_t n, struct err *err)
 {
     size_t n_found = 0;
     const rd_kafka_ListOffsetsResultInfo_t **found =
@@ -322,25 +322,24 @@ take_highs(rd_kafka_event_t *event, const struct catalog_partition *partitions,
                 strcmp(at->topic, partitions[i].topic) != 0)
                 at = NULL;
         }
-        if (at == NULL)
-            return err_set_retry(err, ERR_KAFKA, "%s [%d]: no answer",
+        if (at == NULL) {
+            err_set_retry(err, ERR_KAFKA, "%s [%d]: no answer",
                 partitions[i].topic, partitions[i].partition);
-        if (at->err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
-            highs[i] = 0;
-        else if (at->err == RD_KAFKA_RESP_ERR_NO_ERROR)
-            highs[i] = at->offset;
-        else
-            return kconf_err(err, at->err, NULL) ||
-                   err_wrap(err, "%s [%d]", partitions[i].topic,
-                       partitions[i].partition);
+        } else if (at->err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {
+            partitions[i].high = 0;
+        } else if (at->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            partitions[i].high = at->offset;
+        } else {
+            kconf_err(err, at->err, NULL);
+            err_wrap(err, "%s [%d]", partitions[i].topic,
+                partitions[i].partition);
+        }
     }
-    return true;
 }
 
-bool
+void
 kadmin_highs(struct kadmin *admin, const struct kjob *job,
-    const struct catalog_partition *partitions, int64_t *highs, size_t n,
-    struct err *err)
+    struct catalog_partition *partitions, size_t n, struct err *err)
 {
     rd_kafka_AdminOptions_t *options =
         kadmin_request(admin, job, RD_KAFKA_ADMIN_OP_LISTOFFSETS, err);
@@ -348,10 +347,11 @@ kadmin_highs(struct kadmin *admin, const struct kjob *job,
     rd_kafka_queue_t *queue = NULL;
     rd_kafka_event_t *event = NULL;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
-    bool ok = false;
 
+    for (size_t i = 0; i < n; i++)
+        partitions[i].high = CATALOG_UNKNOWN;
     if (options == NULL)
-        return false;
+        return;
     list = rd_kafka_topic_partition_list_new((int)n);
     queue = rd_kafka_queue_new(admin->rk);
     for (size_t i = 0; i < n; i++)
@@ -362,8 +362,7 @@ kadmin_highs(struct kadmin *admin, const struct kjob *job,
     rd_kafka_topic_partition_list_destroy(list);
     rd_kafka_AdminOptions_destroy(options);
     if ((event = kadmin_wait(admin, job, queue, &code, err)) == NULL)
-        return false;
-    ok = take_highs(event, partitions, highs, n, err);
+        return;
+    take_highs(event, partitions, n, err);
     rd_kafka_event_destroy(event);
-    return ok;
 }

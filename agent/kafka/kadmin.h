@@ -59,9 +59,9 @@ rd_kafka_t *kadmin_client(const struct kadmin *admin);
 bool kadmin_cluster_id(struct kadmin *admin, const struct kjob *job,
     char id[LEDGER_ID_MAX], struct err *err) MUST_CHECK;
 
-/* High watermarks, 0 for what does not exist.  False unless all are known. */
-bool kadmin_highs(struct kadmin *admin, const struct kjob *job,
-    const struct catalog_partition *partitions, int64_t *highs, size_t n,
-    struct err *err) MUST_CHECK;
+/* Fills in the high watermarks: 0 for what does not exist, CATALOG_UNKNOWN for
+ * what no leader told (then err says of one why). */
+void kadmin_highs(struct kadmin *admin, const struct kjob *job,
+    struct catalog_partition *partitions, size_t n, struct err *err);
 
 #endif

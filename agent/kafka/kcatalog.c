@@ -14,6 +14,7 @@
 
 #define SEEN_TRIES 20 /* until a topic that was made is seen */
 #define SEEN_WAIT_US 250000
+#define ENDS_TRIES 2
 #define AGAIN_TRIES 10 /* before a question is asked again */
 #define AGAIN_WAIT_US 100000
 
@@ -304,32 +305,31 @@ ask_leaders(struct kcatalog *catalog, const struct kjob *job)
         (void)usleep(AGAIN_WAIT_US);
 }
 
-bool
-kcatalog_written(struct kcatalog *catalog, const struct kjob *job,
-    const struct catalog_partition *partitions, size_t n,
+static bool
+any_unknown(const struct catalog_event *event)
+{
+    for (size_t i = 0; i < event->n_ends; i++)
+        if (event->ends[i].high == CATALOG_UNKNOWN)
+            return true;
+    return false;
+}
+
+void
+kcatalog_ends(struct kcatalog *catalog, const struct kjob *job,
     struct catalog_event *event)
 {
-    int64_t *highs = calloc(n > 0 ? n : 1, sizeof *highs);
-    bool ok = highs != NULL && target_of(catalog, &event->err) != NULL;
-
-    ok = ok && (n == 0 || kadmin_highs(catalog->target, job, partitions, highs,
-                              n, &event->err));
-    if (!ok && !kworker_cancelled(job)) {
+    for (size_t i = 0; i < event->n_ends; i++)
+        event->ends[i].high = CATALOG_UNKNOWN;
+    for (int tries = 0; tries < ENDS_TRIES && event->n_ends > 0; tries++) {
+        if (target_of(catalog, &event->err) != NULL)
+            kadmin_highs(catalog->target, job, event->ends, event->n_ends,
+                &event->err);
+        if (!any_unknown(event) || kworker_cancelled(job))
+            return;
         LOG(catalog->o->log, LEVEL_WARN, "catalog.unanswered",
             kv_str("flow", catalog->o->flow), kv_int("lane", event->lane),
             kv_str("error", event->err.text));
         if (catalog->target != NULL)
             ask_leaders(catalog, job);
     }
-    event->kind = CATALOG_EMPTY;
-    for (size_t i = 0; ok && i < n; i++) {
-        if (highs[i] <= 0)
-            continue;
-        if (event->high == 0)
-            memcpy(event->target, partitions[i].topic, sizeof event->target);
-        event->kind = CATALOG_WRITTEN;
-        event->high += highs[i];
-    }
-    free(highs);
-    return ok;
 }

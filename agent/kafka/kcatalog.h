@@ -30,9 +30,9 @@ void kcatalog_ensure(struct kcatalog *catalog, const struct kjob *job,
 void kcatalog_ledger(struct kcatalog *catalog, const struct kjob *job,
     int32_t lanes, struct catalog_event *event);
 
-/* CATALOG_EMPTY or CATALOG_WRITTEN.  False: nobody could say, ask again. */
-bool kcatalog_written(struct kcatalog *catalog, const struct kjob *job,
-    const struct catalog_partition *partitions, size_t n,
+/* Fills in where the event's `ends` end; where a leader did not say, leaders
+ * are asked for once more and then it stays unknown. */
+void kcatalog_ends(struct kcatalog *catalog, const struct kjob *job,
     struct catalog_event *event);
 
 #endif

@@ -14,18 +14,16 @@
 #define STEP_MS 30000
 #define END_MS 10000
 
-enum order_kind { ORDER_REFRESH, ORDER_ENSURE, ORDER_LEDGER, ORDER_WRITTEN };
+enum order_kind { ORDER_REFRESH, ORDER_ENSURE, ORDER_LEDGER, ORDER_ENDS };
 
 /* One order on its way to the worker and back. */
 struct order {
     struct kjob job; /* first */
     struct order *next;
     enum order_kind kind;
-    struct catalog_want *wants;           /* ENSURE */
-    struct catalog_partition *partitions; /* WRITTEN */
-    size_t n;                             /* of either */
-    int32_t lanes;                        /* LEDGER */
-    bool unanswered;                      /* WRITTEN: to be asked again */
+    struct catalog_want *wants; /* ENSURE */
+    size_t n;                   /* of those */
+    int32_t lanes;              /* LEDGER */
     size_t n_events, told;
     struct catalog_event *events;
 };
@@ -43,16 +41,23 @@ struct ktopics {
     bool leaked;
 };
 
+/* One that nobody was told of. */
+static void
+end_event(struct catalog_event *event)
+{
+    catalog_list_free(event->list);
+    free(event->ends);
+}
+
 static void
 order_free(struct kjob *job)
 {
     struct order *order = (struct order *)job;
 
     for (size_t i = order->told; i < order->n_events; i++)
-        catalog_list_free(order->events[i].list);
+        end_event(&order->events[i]);
     free(order->events);
     free(order->wants);
-    free(order->partitions);
     free(order);
 }
 
@@ -72,9 +77,8 @@ order_run(struct kjob *job, void *held)
     case ORDER_LEDGER:
         kcatalog_ledger(catalog, job, order->lanes, &order->events[0]);
         break;
-    case ORDER_WRITTEN:
-        order->unanswered = !kcatalog_written(catalog, job, order->partitions,
-            order->n, &order->events[0]);
+    case ORDER_ENDS:
+        kcatalog_ends(catalog, job, &order->events[0]);
         break;
     }
 }
@@ -196,14 +200,15 @@ ktopics_ensure_ledger(void *self, const char *name, int32_t lanes)
 }
 
 static void
-ktopics_ask_written(void *self, int32_t lane,
+ktopics_ask_ends(void *self, int32_t lane,
     const struct catalog_partition *partitions, size_t n)
 {
     struct ktopics *topics = self;
-    struct order *order = order_new(topics, ORDER_WRITTEN, 1);
+    struct order *order = order_new(topics, ORDER_ENDS, 1);
 
-    order->partitions = copy(partitions, n, sizeof partitions[0]);
-    order->n = n;
+    order->events[0].kind = CATALOG_ENDS;
+    order->events[0].ends = copy(partitions, n, sizeof partitions[0]);
+    order->events[0].n_ends = n;
     order->events[0].lane = lane;
     append(&topics->waiting, order);
     pump(topics);
@@ -228,6 +233,9 @@ overdue(struct ktopics *topics, const struct order *stuck)
             event->kind = CATALOG_WAIT;
             memcpy(event->source, stuck->wants[i].source, sizeof event->source);
             memcpy(event->target, stuck->wants[i].target, sizeof event->target);
+        } else if (stuck->kind == ORDER_ENDS) {
+            event->kind = CATALOG_ENDS; /* nobody could say */
+            event->lane = stuck->events[i].lane;
         } else {
             event->kind = CATALOG_LEDGER_WAIT;
             memcpy(event->target, stuck->events[i].target,
@@ -243,19 +251,8 @@ abandon(struct ktopics *topics)
     struct order *stuck = topics->working;
 
     topics->working = NULL;
-    for (; stuck != NULL; stuck = stuck->next) {
-        if (stuck->kind == ORDER_WRITTEN) {
-            struct order *again = order_new(topics, ORDER_WRITTEN, 1);
-
-            again->partitions =
-                copy(stuck->partitions, stuck->n, sizeof stuck->partitions[0]);
-            again->n = stuck->n;
-            again->events[0].lane = stuck->events[0].lane;
-            append(&topics->waiting, again);
-        } else {
-            append(&topics->telling, overdue(topics, stuck));
-        }
-    }
+    for (; stuck != NULL; stuck = stuck->next)
+        append(&topics->telling, overdue(topics, stuck));
     topics->leaked = !kworker_stop(topics->worker) || topics->leaked;
     topics->worker = NULL;
 }
@@ -271,12 +268,7 @@ take(struct ktopics *topics)
 
         assert(topics->working == order);
         topics->working = order->next;
-        if (order->unanswered) {
-            order->unanswered = false;
-            append(&topics->waiting, order);
-        } else {
-            append(&topics->telling, order);
-        }
+        append(&topics->telling, order);
     }
     if (topics->worker != NULL && kworker_overdue(topics->worker))
         abandon(topics);
@@ -338,7 +330,7 @@ static const struct catalog_ops ops = {
     .refresh = ktopics_refresh,
     .ensure = ktopics_ensure,
     .ensure_ledger = ktopics_ensure_ledger,
-    .ask_written = ktopics_ask_written,
+    .ask_ends = ktopics_ask_ends,
     .event = ktopics_event,
     .free = ktopics_free,
 };

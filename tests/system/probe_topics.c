@@ -2,6 +2,7 @@
 #include "probe.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool
@@ -257,7 +258,7 @@ out:
 }
 
 static bool
-check_written(struct probe *probe)
+check_ends(struct probe *probe)
 {
     struct catalog catalog = { 0 };
     struct catalog_event event = { 0 };
@@ -270,19 +271,20 @@ check_written(struct probe *probe)
     partitions[1].partition = 1;
     HOLDS(probe, probe_topic(probe, probe->name, 2, NULL));
     HOLDS(probe, open_catalog(probe, &catalog, true));
-    catalog.ops->ask_written(catalog.self, 4, partitions, 0);
+    catalog.ops->ask_ends(catalog.self, 4, partitions, 0);
     HOLDS(probe, wait_for(probe, &catalog, &event));
-    HOLDS(probe, event.kind == CATALOG_EMPTY && event.lane == 4);
-    catalog.ops->ask_written(catalog.self, 5, partitions, 3);
-    HOLDS(probe, wait_for(probe, &catalog, &event));
-    HOLDS(probe, event.kind == CATALOG_EMPTY && event.lane == 5);
+    HOLDS(probe, event.kind == CATALOG_ENDS && event.lane == 4);
+    HOLDS(probe, event.n_ends == 0);
+    free(event.ends);
     HOLDS(probe, probe_write(probe, probe->name, 1, "key", NULL));
     HOLDS(probe, probe_write(probe, probe->name, 1, "key", "value"));
-    catalog.ops->ask_written(catalog.self, 6, partitions, 3);
+    catalog.ops->ask_ends(catalog.self, 6, partitions, 3);
     HOLDS(probe, wait_for(probe, &catalog, &event));
-    HOLDS(probe, event.kind == CATALOG_WRITTEN && event.lane == 6);
-    HOLDS(probe, event.high == 2);
-    HOLDS(probe, strcmp(event.target, probe->name) == 0);
+    HOLDS(probe, event.kind == CATALOG_ENDS && event.lane == 6);
+    HOLDS(probe, event.n_ends == 3 && event.ends[0].high == 0);
+    HOLDS(probe, event.ends[1].high == 2 && event.ends[1].partition == 1);
+    HOLDS(probe, event.ends[2].high == 0);
+    free(event.ends);
     ok = true;
 out:
     close_catalog(&catalog);
@@ -325,7 +327,7 @@ const struct probe_check probe_topics[] = {
     { "ensure", check_ensure },
     { "forbidden", check_forbidden },
     { "make-ledger", check_make_ledger },
-    { "written", check_written },
+    { "ends", check_ends },
     { "many", check_many },
     { NULL, NULL },
 };

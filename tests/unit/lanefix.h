@@ -18,7 +18,7 @@ struct lanefix {
     struct lanes *lanes;
     struct lanes_options options;
     /* what the lanes asked of the flow */
-    int resolves, opens, closes, drops, asks;
+    int resolves, opens, closes, drops, asks, answered;
     enum start start;
     int64_t start_wall_ms;
     struct part *resolving;
@@ -59,7 +59,7 @@ lanefix_ops_drop(void *ctx, int32_t lane)
 }
 
 static inline void
-lanefix_ops_ask_written(void *ctx, int32_t lane)
+lanefix_ops_ask_ends(void *ctx, int32_t lane)
 {
     (void)lane;
     ((struct lanefix *)ctx)->asks++;
@@ -67,7 +67,7 @@ lanefix_ops_ask_written(void *ctx, int32_t lane)
 
 static const struct lanes_ops lanefix_ops = { lanefix_ops_resolve,
     lanefix_ops_open, lanefix_ops_close, lanefix_ops_drop,
-    lanefix_ops_ask_written };
+    lanefix_ops_ask_ends };
 
 static inline void
 lanefix_make(struct lanefix *fix)
@@ -158,6 +158,23 @@ lanefix_settle(struct lanefix *fix)
     }
 }
 
+/* Every target partition of the lane ends where the test says, or right behind
+ * what it acknowledged. */
+static inline void
+lanefix_answer_ends(struct lanefix *fix, int64_t now_ms)
+{
+    if (fix->asks == fix->answered)
+        return;
+    fix->answered = fix->asks;
+    for (struct part *part = parts_of_lane(fix->parts, 0); part != NULL;
+         part = part->next_in_lane)
+        part->target_end = fix->memory->target_ends != 0
+                               ? fix->memory->target_ends
+                           : part->known ? part->entry.target_offset + 1
+                                         : 0;
+    lanes_ends(fix->lanes, 0, MEMORY_WALL + now_ms, now_ms);
+}
+
 static inline void
 lanefix_go(struct lanefix *fix, int64_t ms)
 {
@@ -167,9 +184,7 @@ lanefix_go(struct lanefix *fix, int64_t ms)
         memory_pass(fix->memory, 20);
         lanefix_settle(fix);
         now_ms = clock_mono_ms(&fix->memory->clock);
-        if (fix->asks > 0 && lanefix_lane_of(fix)->phase == LANE_P_WRITTEN)
-            lanes_written(fix->lanes, 0, fix->memory->written, "t",
-                MEMORY_WALL + now_ms, now_ms);
+        lanefix_answer_ends(fix, now_ms);
         lanes_tick(fix->lanes, MEMORY_WALL + now_ms, now_ms);
         lanefix_settle(fix);
     }

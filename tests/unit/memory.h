@@ -140,7 +140,7 @@ struct memory {
     struct catalog_event listed[MEMORY_EVENTS];
     size_t n_listed;
     int refreshes;
-    int64_t written; /* high of ask_written() */
+    int64_t target_ends; /* of every target partition; 0: as it is */
     const char *source_cluster_id, *target_cluster_id;
     int freed; /* interfaces */
 };

@@ -54,17 +54,28 @@ do_ensure_ledger(void *self, const char *name, int32_t lanes)
 }
 
 static void
-do_ask_written(void *self, int32_t lane,
+do_ask_ends(void *self, int32_t lane,
     const struct catalog_partition *partitions, size_t n)
 {
     struct memory *memory = self;
-    struct catalog_event event = { .kind = CATALOG_EMPTY, .lane = lane };
+    struct catalog_event event = { .kind = CATALOG_ENDS,
+        .lane = lane,
+        .n_ends = n };
 
     memory_enter(memory);
-    if (memory->written > 0 && n > 0) {
-        event.kind = CATALOG_WRITTEN;
-        event.high = memory->written;
-        memcpy(event.target, partitions[0].topic, sizeof event.target);
+    event.ends = calloc(n + 1, sizeof event.ends[0]);
+    assert(event.ends != NULL);
+    for (size_t i = 0; i < n; i++) {
+        const struct memory_topic *topic =
+            memory_find(memory, partitions[i].topic);
+
+        event.ends[i] = partitions[i];
+        event.ends[i].high =
+            topic == NULL
+                ? 0
+                : (int64_t)topic->partition[partitions[i].partition].n_got;
+        if (memory->target_ends != 0)
+            event.ends[i].high = memory->target_ends;
     }
     put(memory, &event);
     memory_leave(memory);
@@ -154,7 +165,7 @@ struct catalog
 memory_catalog(struct memory *memory)
 {
     static const struct catalog_ops ops = { do_refresh, do_ensure,
-        do_ensure_ledger, do_ask_written, do_event, do_free };
+        do_ensure_ledger, do_ask_ends, do_event, do_free };
 
     return (struct catalog){ &ops, memory };
 }

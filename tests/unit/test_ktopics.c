@@ -10,6 +10,7 @@
 
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #define API_LIST_OFFSETS 2
 
@@ -180,19 +181,24 @@ a_ledger_that_is_there_is_taken_as_it_is(void **state)
 }
 
 static void
-written_is_asked_again_until_it_is_known(void **state)
+ends_are_asked_once_more_of_a_new_leader(void **state)
 {
     struct scene scene = { 0 };
-    struct catalog_partition partitions[2] = { { "out", 0 }, { "out", 1 } };
+    struct catalog_partition partitions[2] = { { "out", 0, 7, 0 },
+        { "nowhere", 1, 8, 0 } };
     struct catalog_event got;
 
     (void)state;
     scene_open(&scene, true);
     rd_kafka_mock_push_request_errors(scene.fix.to, API_LIST_OFFSETS, 1,
         RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH);
-    scene.catalog.ops->ask_written(scene.catalog.self, 3, partitions, 2);
-    assert_int_equal(event(&scene, &got), CATALOG_EMPTY);
+    scene.catalog.ops->ask_ends(scene.catalog.self, 3, partitions, 1);
+    assert_int_equal(event(&scene, &got), CATALOG_ENDS);
     assert_int_equal(got.lane, 3);
+    assert_int_equal(got.n_ends, 1);
+    assert_int_equal(got.ends[0].number, 7);
+    assert_int_equal(got.ends[0].high, 0);
+    free(got.ends);
     scene_close(&scene);
 }
 
@@ -224,13 +230,13 @@ static void
 a_catalog_can_be_freed_while_it_works(void **state)
 {
     struct scene scene = { 0 };
-    struct catalog_partition partition = { "out", 0 };
+    struct catalog_partition partition = { .topic = "out" };
 
     (void)state;
     scene_open(&scene, true);
     scene.catalog.ops->refresh(scene.catalog.self);
     for (int32_t lane = 0; lane < 2 * KWORKER_JOBS; lane++)
-        scene.catalog.ops->ask_written(scene.catalog.self, lane, &partition, 1);
+        scene.catalog.ops->ask_ends(scene.catalog.self, lane, &partition, 1);
     scene_close(&scene);
 }
 
@@ -259,7 +265,7 @@ static void
 a_call_that_does_not_come_back_is_answered_all_the_same(void **state)
 {
     struct scene *scene = &kept.scene;
-    struct catalog_partition partition = { "out", 0 };
+    struct catalog_partition partition = { .topic = "out" };
     struct catalog_want want = { .source = "in",
         .target = "out",
         .partitions = 1 };
@@ -274,7 +280,7 @@ a_call_that_does_not_come_back_is_answered_all_the_same(void **state)
     atomic_store(&kept.hangs, true);
     scene->catalog.ops->refresh(scene->catalog.self);
     scene->catalog.ops->ensure(scene->catalog.self, &want, 1);
-    scene->catalog.ops->ask_written(scene->catalog.self, 6, &partition, 1);
+    scene->catalog.ops->ask_ends(scene->catalog.self, 6, &partition, 1);
     scene->catalog.ops->ensure_ledger(scene->catalog.self, "out", 4);
     assert_int_equal(sem_wait(&kept.entered), 0);
     assert_false(scene->catalog.ops->event(scene->catalog.self, &got));
@@ -283,11 +289,12 @@ a_call_that_does_not_come_back_is_answered_all_the_same(void **state)
     assert_true(got.source_side && got.err.retry);
     assert_int_equal(event(scene, &got), CATALOG_WAIT);
     assert_string_equal(got.target, "out");
+    /* Which cannot be told is said to be unknown. */
+    assert_int_equal(event(scene, &got), CATALOG_ENDS);
+    assert_int_equal(got.lane, 6);
+    assert_int_equal(got.n_ends, 0);
     assert_int_equal(event(scene, &got), CATALOG_LEDGER_WAIT);
     assert_string_equal(got.target, "out");
-    /* Which cannot be told is asked again by a new worker. */
-    assert_int_equal(event(scene, &got), CATALOG_EMPTY);
-    assert_int_equal(got.lane, 6);
     (void)sem_post(&kept.go);
     scene->catalog.ops->refresh(scene->catalog.self);
     assert_int_equal(event(scene, &got), CATALOG_TOPICS);
@@ -303,7 +310,7 @@ main(void)
         cmocka_unit_test(what_is_wanted_is_there_or_waits),
         cmocka_unit_test(nothing_wanted_is_nothing_to_tell),
         cmocka_unit_test(a_ledger_that_is_there_is_taken_as_it_is),
-        cmocka_unit_test(written_is_asked_again_until_it_is_known),
+        cmocka_unit_test(ends_are_asked_once_more_of_a_new_leader),
         cmocka_unit_test(a_source_that_is_away_is_said_to_be),
         cmocka_unit_test(a_catalog_can_be_freed_while_it_works),
         cmocka_unit_test(

@@ -204,7 +204,7 @@ static const struct written_row {
 } written_rows[] = {
     { "a target that was never written is new", 0, 0, false, LANE_OWNED, "" },
     { "a written target without a ledger is held", 12, 0, false, LANE_HELD,
-        "the target has 12 records here" },
+        "the target has 24 records here" /* in two partitions */ },
     { "a shared target is as good as new", 12, 0, true, LANE_OWNED, "" },
     { "a ledger that is older lost this lane", 0, 4000000, false, LANE_HELD,
         "older than an hour" },
@@ -222,7 +222,7 @@ new_or_lost_is_told_apart(void **state)
         print_message("  %s\n", row->label);
         lanefix_init(&fix);
         fix.lanes->o.shared_target = row->shared;
-        fix.memory->written = row->high;
+        fix.memory->target_ends = row->high;
         if (row->age_ms > 0)
             fix.lanes->first_start_wall_ms = MEMORY_WALL - row->age_ms;
         lanefix_start(&fix);
@@ -230,12 +230,62 @@ new_or_lost_is_told_apart(void **state)
         assert_int_equal(lanes_state(fix.lanes, 0), row->then);
         assert_non_null(strstr(lanes_reason(fix.lanes, 0), row->reason));
         if (row->then == LANE_HELD) {
-            fix.memory->written = 0;
+            fix.memory->target_ends = 0;
             fix.lanes->first_start_wall_ms = 0;
             lanes_retry(fix.lanes, clock_mono_ms(&fix.memory->clock));
             lanefix_go(&fix, 100);
             assert_int_equal(lanes_state(fix.lanes, 0), LANE_OWNED);
         }
+        lanefix_end(&fix);
+    }
+}
+
+static const struct end_row {
+    const char *label;
+    int64_t ends[2]; /* the first answer and the second, 30 s later */
+    bool held;
+    int64_t repeated;
+} end_rows[] = {
+    { "right behind what was acknowledged: nothing is repeated", { 6, 6 },
+        false, 0 },
+    { "what lies behind the entry is repeated, and counted", { 10, 10 }, false,
+        4 },
+    { "a stale leader's answer is asked again", { 3, 6 }, false, 0 },
+    { "twice too early: acknowledged records are gone", { 3, 3 }, true, 0 },
+};
+
+/* A predecessor's entry says that target offset 5 was acknowledged. */
+static void
+the_target_has_to_end_behind_what_it_acknowledged(void **state)
+{
+    for (size_t i = 0; i < sizeof end_rows / sizeof end_rows[0]; i++) {
+        const struct end_row *row = &end_rows[i];
+        struct lanefix fix;
+        struct ledger_record record = { .kind = LEDGER_ENTRY };
+        struct part *part;
+
+        (void)state;
+        print_message("  %s\n", row->label);
+        lanefix_init(&fix);
+        write_header(&fix, "plant-id", 0);
+        (void)snprintf(record.entry.topic, sizeof record.entry.topic, "t");
+        (void)snprintf(record.entry.target_topic,
+            sizeof record.entry.target_topic, "t");
+        record.entry.next_offset = 44;
+        record.entry.target_offset = 5;
+        memory_append_log(&fix.memory->lane[0], &record);
+        fix.memory->target_ends = row->ends[0];
+        lanefix_start(&fix);
+        lanefix_go(&fix, 100);
+        fix.memory->target_ends = row->ends[1];
+        lanefix_go(&fix, 31000);
+        assert_int_equal(lanes_state(fix.lanes, 0), LANE_OWNED);
+        part = parts_at(fix.parts, 0);
+        assert_int_equal(part->phase == PHASE_HELD, row->held);
+        if (row->held)
+            assert_non_null(strstr(part->reason, "acknowledged 5"));
+        assert_int_equal(metric_get(fix.metrics, METRIC_RECORDS_REPEATED),
+            row->repeated);
         lanefix_end(&fix);
     }
 }
@@ -294,6 +344,7 @@ main(void)
         cmocka_unit_test(another_site_neither_joins_nor_fences),
         cmocka_unit_test(a_header_that_comes_too_late_makes_it_leave),
         cmocka_unit_test(new_or_lost_is_told_apart),
+        cmocka_unit_test(the_target_has_to_end_behind_what_it_acknowledged),
         cmocka_unit_test(an_entry_of_another_lane_holds),
         cmocka_unit_test(a_tombstoned_entry_is_no_entry),
     };

@@ -99,14 +99,14 @@ ops_drop(void *ctx, int32_t lane)
 }
 
 static void
-ops_ask_written(void *ctx, int32_t lane)
+ops_ask_ends(void *ctx, int32_t lane)
 {
     (void)lane;
-    ((struct agent *)ctx)->ask_written = true;
+    ((struct agent *)ctx)->ask_ends = true;
 }
 
 static const struct lanes_ops lanes_ops = { ops_resolve, ops_open, ops_close,
-    ops_drop, ops_ask_written };
+    ops_drop, ops_ask_ends };
 
 /* --- agents --- */
 
@@ -249,10 +249,10 @@ resolved(struct agent *agent)
 {
     struct part *part = agent->resolving;
 
-    if (agent->ask_written) {
-        agent->ask_written = false;
-        lanes_written(agent->lanes, 0, agent->world->n_target, TOPIC, 1,
-            agent->now_ms);
+    if (agent->ask_ends) {
+        agent->ask_ends = false;
+        world_part(agent)->target_end = agent->world->n_target;
+        lanes_ends(agent->lanes, 0, 1, agent->now_ms);
     } else {
         agent->resolving = NULL;
         lanes_resolved(agent->lanes, part, agent->resolved);

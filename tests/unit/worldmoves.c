@@ -66,8 +66,7 @@ agent_moves(struct world *world, const struct agent *agent)
     add(world, agent->answered, MOVE_ANSWER, who);
     add(world, commit && rules->unknown > 0, MOVE_UNKNOWN, who);
     add(world, commit && rules->unknown > 0, MOVE_UNKNOWN_DONE, who);
-    add(world, agent->resolving != NULL || agent->ask_written, MOVE_RESOLVED,
-        who);
+    add(world, agent->resolving != NULL || agent->ask_ends, MOVE_RESOLVED, who);
     add(world, tick_matters(agent), MOVE_TICK, who);
     add(world, wait_matters(agent), MOVE_WAIT, who);
     add(world, agent->reading && agent->next < WORLD_RECORDS, MOVE_SEND, who);

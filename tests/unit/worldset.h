@@ -49,7 +49,7 @@ struct agent {
     int n_events;
     struct part *resolving;
     int64_t resolved;
-    bool ask_written;
+    bool ask_ends;
     bool saw_header; /* there was one when it looked, or was started */
 };
 

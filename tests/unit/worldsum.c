@@ -36,7 +36,7 @@ mix_agent(struct mix *sum, const struct world *world, const struct agent *agent)
 
     mix(sum, agent->alive + 2 * agent->stopped + 4 * agent->joined +
                  8 * agent->reading + 16 * agent->answered +
-                 32 * agent->ask_written + 64 * (agent->resolving != NULL));
+                 32 * agent->ask_ends + 64 * (agent->resolving != NULL));
     if (!agent->alive)
         return;
     lane = &agent->lanes->lane[0];
