@@ -1,133 +1,37 @@
-#include "chain.h"
 #include "clock.h"
 #include "cmd.h"
+#include "diag.h"
 #include "effective.h"
-#include "file.h"
-#include "files.h"
 #include "format.h"
-#include "identity.h"
+#include "inspect.h"
 #include "option.h"
+#include "policy.h"
 #include "reference.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define DEFAULT_POLICY "/etc/kedge/policy.yaml"
-#define FILE_MAX \
-    ((size_t)4 * 1024 * 1024) /* what is too long is a finding, too */
-
-/* A policy file under judgement. */
-struct check {
-    const char *path;
-    char *text;
-    size_t len;
-    struct findings *found;
-    struct policy *policy; /* NULL: refused */
-};
-
-static bool
-has_finding_at(const struct findings *found, struct span at)
-{
-    for (size_t i = 0; i < findings_count(found); i++) {
-        struct span other = findings_at(found, i)->at;
-
-        if (other.line == at.line && other.column == at.column)
-            return true;
-    }
-    return false;
-}
-
-static void
-report_cert(struct check *check, const struct policy_cluster *cluster,
-    const char *key, const struct err *err)
-{
-    struct span at = files_place(check->policy, cluster, "tls", key);
-
-    if (!has_finding_at(check->found, at))
-        findings_add(check->found, "KP093", SEVERITY_REFUSE, at, "%s",
-            err->text);
-}
-
-/* What is in the certificates and keys, with the code of the run. */
-static void
-check_certs(struct check *check, const struct policy_cluster *cluster,
-    int64_t now_wall_ms)
-{
-    const struct policy_tls *tls = &cluster->tls;
-    const struct identity_files files = { .key = tls->key, .cert = tls->cert };
-    struct chain *chain = NULL;
-    struct identity *identity = NULL;
-    struct err err;
-
-    if (tls->ca != NULL) {
-        chain = chain_load(tls->ca, now_wall_ms, &err);
-        if (chain == NULL)
-            report_cert(check, cluster, "ca", &err);
-    }
-    if (tls->cert != NULL && tls->key != NULL &&
-        !has_finding_at(check->found,
-            files_place(check->policy, cluster, "tls", "key"))) {
-        identity = identity_load(&files, now_wall_ms, &err);
-        if (identity == NULL)
-            report_cert(check, cluster, "cert", &err);
-    }
-    identity_free(identity);
-    chain_free(chain);
-}
-
-/* True when the policy and its files pass. */
-static bool
-judge(struct check *check, bool files)
-{
-    int64_t now_wall_ms = clock_wall_ms(clock_system());
-
-    check->policy =
-        policy_parse(check->text, check->len, now_wall_ms, check->found);
-    if (check->policy != NULL && files) {
-        files_check(check->policy, check->found);
-        for (size_t i = 0; i < check->policy->n_clusters; i++)
-            if (check->policy->clusters[i].tls.on)
-                check_certs(check, &check->policy->clusters[i], now_wall_ms);
-    }
-    policy_redact(check->text, check->len);
-    return !findings_refuse(check->found);
-}
-
+/* What the verdict comes to. */
 static int
-open_check(struct cmd_ctx *ctx, struct check *check)
+status_of(const struct inspect *inspect)
 {
-    struct err err;
-
-    check->found = findings_new();
-    if (check->found == NULL) {
-        err_set(&err, ERR_MEMORY, "%s", check->path);
-        return cmd_fail(ctx, &err);
-    }
-    check->text = file_read(check->path, FILE_MAX, &check->len, &err);
-    return check->text == NULL ? cmd_fail(ctx, &err) : CMD_OK;
-}
-
-static void
-close_check(struct check *check)
-{
-    policy_free(check->policy);
-    findings_free(check->found);
-    free(check->text);
-}
-
-/* 66 when nothing but missing files stands in the way. */
-static int
-status_of(const struct findings *found)
-{
-    if (!findings_refuse(found))
+    switch (inspect_verdict(inspect)) {
+    case ERR_NONE:
         return CMD_OK;
-    for (size_t i = 0; i < findings_count(found); i++) {
-        const struct finding *one = findings_at(found, i);
-
-        if (one->severity == SEVERITY_REFUSE && strcmp(one->code, "KP090") != 0)
-            return CMD_CONFIG;
+    case ERR_MISSING:
+        return CMD_NO_INPUT;
+    default:
+        return CMD_CONFIG;
     }
-    return findings_dropped(found) > 0 ? CMD_CONFIG : CMD_NO_INPUT;
+}
+
+static bool
+open_policy(struct inspect *inspect, const char *path, bool files,
+    struct err *err)
+{
+    return inspect_open(inspect, path, files, clock_wall_ms(clock_system()),
+        err);
 }
 
 /* ---- check ------------------------------------------------------------------ */
@@ -161,28 +65,28 @@ describe_flow(const struct policy_flow *flow, FILE *out)
 }
 
 static void
-summarise(const struct check *check, FILE *out)
+summarise(const struct inspect *inspect, FILE *out)
 {
     size_t refused = 0, warned = 0;
 
-    for (size_t i = 0; i < findings_count(check->found); i++) {
-        enum severity severity = findings_at(check->found, i)->severity;
+    for (size_t i = 0; i < findings_count(inspect->found); i++) {
+        enum severity severity = findings_at(inspect->found, i)->severity;
 
         refused += severity == SEVERITY_REFUSE;
         warned += severity == SEVERITY_WARNING;
     }
-    if (findings_refuse(check->found)) {
+    if (findings_refuse(inspect->found)) {
         fprintf(out,
             "%s: refused: %zu finding%s, %zu warning%s; nothing would be "
             "started\n",
-            check->path, refused, refused == 1 ? "" : "s", warned,
+            inspect->path, refused, refused == 1 ? "" : "s", warned,
             warned == 1 ? "" : "s");
         return;
     }
-    for (size_t i = 0; i < check->policy->n_flows; i++)
-        describe_flow(&check->policy->flows[i], out);
+    for (size_t i = 0; i < inspect->policy->n_flows; i++)
+        describe_flow(&inspect->policy->flows[i], out);
     fprintf(out, "%s: passes, %zu warning%s; no connection was made\n",
-        check->path, warned, warned == 1 ? "" : "s");
+        inspect->path, warned, warned == 1 ? "" : "s");
 }
 
 static int
@@ -198,13 +102,15 @@ is_json(struct cmd_ctx *ctx, const char *name, const char *format, bool *json)
 int
 cmd_check_run(struct cmd_ctx *ctx, int argc, char **argv)
 {
-    struct check check = { .path = DEFAULT_POLICY };
+    struct inspect inspect;
+    const char *path = DEFAULT_POLICY;
     const char *format = NULL;
     bool json = false;
+    struct err err;
     const struct option_row rows[] = { { "--format", &format, NULL } };
     struct option_words words = { .rows = rows,
         .n_rows = 1,
-        .plain = &check.path,
+        .plain = &path,
         .max_plain = 1 };
     int status = option_parse(ctx, argc, argv, &words);
 
@@ -212,19 +118,17 @@ cmd_check_run(struct cmd_ctx *ctx, int argc, char **argv)
         status = is_json(ctx, "check", format, &json);
     if (status != CMD_OK)
         return status;
-    status = open_check(ctx, &check);
-    if (status == CMD_OK) {
-        (void)judge(&check, true);
-        status = status_of(check.found);
-        if (json) {
-            findings_print_json(check.found, ctx->out, check.path);
-        } else {
-            findings_print(check.found, ctx->out, check.path, check.text,
-                check.len);
-            summarise(&check, ctx->out);
-        }
+    if (!open_policy(&inspect, path, true, &err))
+        return cmd_fail(ctx, &err);
+    status = status_of(&inspect);
+    if (json) {
+        findings_print_json(inspect.found, ctx->out, path);
+    } else {
+        findings_print(inspect.found, ctx->out, path, inspect.text,
+            inspect.len);
+        summarise(&inspect, ctx->out);
     }
-    close_check(&check);
+    inspect_close(&inspect);
     return status;
 }
 
@@ -259,19 +163,20 @@ cmd_check_explain(struct cmd_ctx *ctx, int argc, char **argv)
 /* ---- policy show ------------------------------------------------------------ */
 
 static int
-show(struct cmd_ctx *ctx, struct check *check, bool json)
+show(struct cmd_ctx *ctx, const struct inspect *inspect, bool json)
 {
     struct err err;
 
-    if (!judge(check, false)) {
-        findings_print(check->found, ctx->err, check->path, check->text,
-            check->len);
-        summarise(check, ctx->err);
+    if (inspect_verdict(inspect) != ERR_NONE) {
+        findings_print(inspect->found, ctx->err, inspect->path, inspect->text,
+            inspect->len);
+        summarise(inspect, ctx->err);
         return CMD_CONFIG;
     }
     if (!json)
-        effective_print(check->policy, check->path, ctx->out);
-    else if (!effective_print_json(check->policy, check->path, ctx->out, &err))
+        effective_print(inspect->policy, inspect->path, ctx->out);
+    else if (!effective_print_json(inspect->policy, inspect->path, ctx->out,
+                 &err))
         return cmd_fail(ctx, &err);
     return CMD_OK;
 }
@@ -279,7 +184,8 @@ show(struct cmd_ctx *ctx, struct check *check, bool json)
 int
 cmd_check_policy(struct cmd_ctx *ctx, int argc, char **argv)
 {
-    struct check check = { .path = DEFAULT_POLICY };
+    struct inspect inspect;
+    struct err err;
     const char *plain[2] = { NULL, DEFAULT_POLICY };
     const char *format = NULL;
     bool json = false;
@@ -298,10 +204,9 @@ cmd_check_policy(struct cmd_ctx *ctx, int argc, char **argv)
         return status;
     if (strcmp(plain[0], "show") != 0)
         return cmd_usage(ctx, "policy", "what is there to do? show");
-    check.path = plain[1];
-    status = open_check(ctx, &check);
-    if (status == CMD_OK)
-        status = show(ctx, &check, json);
-    close_check(&check);
+    if (!open_policy(&inspect, plain[1], false, &err))
+        return cmd_fail(ctx, &err);
+    status = show(ctx, &inspect, json);
+    inspect_close(&inspect);
     return status;
 }

@@ -3,10 +3,9 @@
 #include "diag.h"
 #include "digest.h"
 #include "file.h"
-#include "files.h"
+#include "inspect.h"
 #include "policy.h"
 #include "reach.h"
-#include "redact.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -39,82 +38,43 @@ load_reaches(struct loaded *loaded, int64_t now_wall_ms, struct err *err)
     return true;
 }
 
-/* Why a policy is refused, in a line; the findings say it all.  Files that are
- * missing and nothing else: somebody forgot to put them there. */
+/* Judged as `kedge check` does, by the same call; the policy is taken. */
 static bool
-refused(const struct findings *found, const char *path, struct err *err)
+judge(struct loaded *loaded, const struct loaded_options *options,
+    struct err *err)
 {
-    const struct finding *first = NULL;
-    bool missing = findings_dropped(found) == 0;
-    size_t n = 0;
+    struct inspect inspect;
+    bool ok =
+        inspect_open(&inspect, options->path, true, options->now_wall_ms, err);
 
-    for (size_t i = 0; i < findings_count(found); i++) {
-        const struct finding *finding = findings_at(found, i);
-
-        if (finding->severity != SEVERITY_REFUSE)
-            continue;
-        if (n++ == 0)
-            first = finding;
-        if (strcmp(finding->code, "KP090") != 0)
-            missing = false;
-    }
-    if (first == NULL)
-        return err_set(err, ERR_MEMORY, "%s", path);
-    return err_set(err, missing ? ERR_MISSING : ERR_POLICY,
-        "%s is refused: %zu finding%s, first %s: %s", path, n,
-        n == 1 ? "" : "s", first->code, first->text);
-}
-
-/* What `kedge check` does, in the same order. */
-static bool
-judge(struct loaded *loaded, char *text, size_t len,
-    const struct loaded_options *options, struct err *err)
-{
-    struct findings *found = findings_new();
-    bool ok = true;
-
-    if (found == NULL)
-        return err_set(err, ERR_MEMORY, "%s", options->path);
-    loaded->policy = policy_parse(text, len, options->now_wall_ms, found);
-    if (loaded->policy != NULL)
-        files_check(loaded->policy, found);
-    if (findings_refuse(found))
-        ok = refused(found, options->path, err);
-    if (findings_count(found) > 0 && options->found != NULL) {
-        redact_source(text, len);
-        options->found(options->ctx, options->path, found, text);
-    }
-    findings_free(found);
+    if (!ok)
+        return false;
+    memcpy(loaded->digest, inspect.digest, sizeof loaded->digest);
+    if (inspect_verdict(&inspect) != ERR_NONE)
+        ok = inspect_err(&inspect, err);
+    if (findings_count(inspect.found) > 0 && options->found != NULL)
+        options->found(options->ctx, options->path, inspect.found,
+            inspect.text);
+    loaded->policy = inspect.policy;
+    inspect.policy = NULL;
+    inspect_close(&inspect);
     return ok;
 }
 
 struct loaded *
 loaded_read(const struct loaded_options *options, struct err *err)
 {
-    struct loaded *loaded = NULL;
-    char *text = NULL;
-    size_t len = 0;
-    bool ok = false;
+    struct loaded *loaded = calloc(1, sizeof *loaded);
 
-    text = file_read(options->path, POLICY_BYTES_MAX, &len, err);
-    if (text == NULL)
-        goto out;
-    if ((loaded = calloc(1, sizeof *loaded)) == NULL) {
+    if (loaded == NULL) {
         err_set(err, ERR_MEMORY, "%s", options->path);
-        goto out;
+        return NULL;
     }
     loaded->references = 1;
-    digest_sha256(loaded->digest, text, len);
-    if (!judge(loaded, text, len, options, err) ||
-        !load_reaches(loaded, options->now_wall_ms, err))
-        goto out;
-    ok = true;
-
-out:
-    free(text);
-    if (!ok) {
+    if (!judge(loaded, options, err) ||
+        !load_reaches(loaded, options->now_wall_ms, err)) {
         loaded_drop(loaded);
-        loaded = NULL;
+        return NULL;
     }
     return loaded;
 }

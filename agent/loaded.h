@@ -1,14 +1,14 @@
 /* loaded.h - a policy and all the files it names, read at one moment.
  *
- * What a start and a reload do first: read the file, judge it as `kedge check`
- * does, and read every key, certificate and password, completely, before any
- * of it is used.  Flows that stay over a reload go on with the one they were
+ * What a start and a reload do first: judge the file and all that it names by
+ * the call that `kedge check` makes (inspect.h), and read every key,
+ * certificate and password, completely, before any of it is used.  Flows that stay over a reload go on with the one they were
  * started with, so it is shared and counted.
  *
  * Thread: the main thread; what is in it may be read from any.
  * Memory: loaded_read() gives one reference, loaded_drop() takes one.
- * Errors: ERR_MISSING, ERR_POLICY when the policy is refused, those of
- *         reach.h. */
+ * Errors: ERR_POLICY when it is refused, ERR_MISSING when nothing but missing
+ *         files refuse it; those of reach.h for a file that changed since. */
 #ifndef KEDGE_LOADED_H
 #define KEDGE_LOADED_H
 

@@ -292,9 +292,12 @@ def test_files_that_stop_the_start(lab, work, pki, label):
                             fill(more, paths))
     agent = lab.start(ready=False, side=side)
     assert agent.process.wait(10) == status, agent.tail()
-    said = [line for line in agent.text().splitlines() if "refused: " in line]
-    assert len(said) == 1 and word in said[0], agent.tail()
     assert agent.tail(1).startswith("kedge: ") and word in agent.tail(1)
+    checked = agent_kit.run("check", agent.policy)
+    assert checked.returncode == status
+    findings = [line for line in checked.stdout.splitlines() if "[KP" in line]
+    assert len(findings) == 1 and word in findings[0], checked.stdout
+    assert findings[0] in agent.text().splitlines(), agent.tail()
 
 
 def test_run_refuses_what_check_refuses(lab, work):
