@@ -3,6 +3,7 @@
 #include "flowset.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -298,9 +299,9 @@ flow_start(struct flow *flow, struct err *err)
 {
     int error = pthread_create(&flow->thread, NULL, run, flow);
 
+    errno = error;
     if (error != 0)
-        return err_set(err, ERR_IO, "thread of flow %s: %s", flow->name,
-            strerror(error));
+        return err_sys(err, ERR_IO, "thread of flow %s", flow->name);
     flow->started = true;
     return true;
 }

@@ -37,6 +37,7 @@ reader_of(struct memory *memory, int32_t part, const char *topic,
     return &memory->reader[part];
 }
 
+/* NOLINTNEXTLINE(readability-function-size): source.h has it so */
 static bool
 do_read(void *self, int32_t part, const char *topic, int32_t partition,
     int64_t offset, int32_t leader_epoch, struct err *err)

@@ -408,7 +408,7 @@ all_is_written_down(const struct flow_report *report)
 
     for (size_t i = 0; i < report->n_parts; i++)
         there += report->parts[i].ledger_next;
-    return there == 2 * 500;
+    return there == INT64_C(2) * 500;
 }
 
 static bool
