@@ -80,6 +80,8 @@ load(struct reach *reach, const struct policy_cluster *cluster,
         .sasl_mechanism = cluster->sasl.mechanism,
         .sasl_username = cluster->sasl.username,
         .plaintext_private_only = true,
+        .plaintext_networks = cluster->plaintext_networks.items,
+        .n_plaintext_networks = cluster->plaintext_networks.n,
     };
     if (cluster->tls.on && !load_tls(reach, &cluster->tls, now_wall_ms, err))
         return false;
@@ -151,6 +153,8 @@ reach_signature(const struct reach *reach)
         cluster->key_pem == NULL ? NULL : secret_text(cluster->key_pem));
     sum = mix(sum, cluster->sasl_mechanism);
     sum = mix(sum, cluster->sasl_username);
+    for (size_t i = 0; i < cluster->n_plaintext_networks; i++)
+        sum = mix(sum, cluster->plaintext_networks[i]);
     return mix(sum, cluster->sasl_password == NULL
                         ? NULL
                         : secret_text(cluster->sasl_password));

@@ -128,6 +128,26 @@ context_free(struct context *context)
     free(context);
 }
 
+/* May a client of this cluster connect to any address? */
+static bool
+dials_freely(const struct kcluster *cluster)
+{
+    return cluster->tls || !cluster->plaintext_private_only;
+}
+
+static bool
+make_dialer(struct context *context, const struct kcluster *cluster,
+    struct err *err)
+{
+    context->kdial = kdial_new(cluster->alias, context->log, err);
+    if (context->kdial == NULL)
+        return false;
+    for (size_t i = 0; i < cluster->n_plaintext_networks; i++)
+        if (!kdial_allow(context->kdial, cluster->plaintext_networks[i], err))
+            return false;
+    return true;
+}
+
 static struct context *
 context_new(const struct kconf_options *options, struct err *err)
 {
@@ -144,12 +164,9 @@ context_new(const struct kconf_options *options, struct err *err)
     (void)snprintf(context->flow, sizeof context->flow, "%s", options->flow);
     context->client = clients[options->client].name;
     context->log = options->log;
-    if (cluster->plaintext_private_only && !cluster->tls) {
-        context->kdial = kdial_new(cluster->alias, options->log, err);
-        if (context->kdial == NULL) {
-            context_free(context);
-            return NULL;
-        }
+    if (!dials_freely(cluster) && !make_dialer(context, cluster, err)) {
+        context_free(context);
+        return NULL;
     }
     return context;
 }

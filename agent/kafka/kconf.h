@@ -6,7 +6,8 @@
  * not take as written ends the opening: nothing is left to its defaults
  * silently.  Log lines of the library become events of ours, without secrets
  * and without a line for every retry; a plaintext client with
- * plaintext_private_only refuses to dial public addresses (kdial.h).
+ * plaintext_private_only refuses to dial public addresses, except those of the
+ * networks that are named (kdial.h).
  *
  * The client's opaque belongs to this module.  What a client has to say
  * arrives as events (`events` below), not as callbacks.

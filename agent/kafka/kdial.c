@@ -18,10 +18,18 @@ struct range {
     unsigned bits;
 };
 
+/* A range that an operator named. */
+struct network {
+    int family; /* AF_INET, AF_INET6 */
+    struct range range;
+};
+
 struct kdial {
     /* fixed */
     char cluster[CLUSTER_MAX];
     struct log *log;
+    struct network *networks;
+    size_t n_networks;
     /* shared */
     atomic_int_fast64_t refused;
     pthread_mutex_t lock;
@@ -64,6 +72,7 @@ kdial_free(struct kdial *kdial)
     if (kdial == NULL)
         return;
     (void)pthread_mutex_destroy(&kdial->lock);
+    free(kdial->networks);
     free(kdial);
 }
 
@@ -75,7 +84,7 @@ within(const uint8_t *address, const struct range *range)
 
     if (memcmp(address, range->first, bytes) != 0)
         return false;
-    return rest == 0 || (address[bytes] & mask) == range->first[bytes];
+    return rest == 0 || (address[bytes] & mask) == (range->first[bytes] & mask);
 }
 
 static bool
@@ -87,29 +96,94 @@ any_of(const uint8_t *address, const struct range *ranges, size_t n)
     return false;
 }
 
-static bool
-is_private_v4(const uint8_t *address)
-{
-    return any_of(address, private_v4, sizeof private_v4 / sizeof *private_v4);
-}
-
-bool
-kdial_private(const struct sockaddr *addr)
+/* The address's bytes, and what they are of; AF_UNSPEC: neither IPv4 nor 6. */
+static int
+bytes_of(const struct sockaddr *addr, uint8_t bytes[16])
 {
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
 
     if (addr->sa_family == AF_INET) {
         memcpy(&v4, addr, sizeof v4);
-        return is_private_v4((const uint8_t *)&v4.sin_addr);
+        memcpy(bytes, &v4.sin_addr, sizeof v4.sin_addr);
+        return AF_INET;
     }
     if (addr->sa_family != AF_INET6)
-        return false;
+        return AF_UNSPEC;
     memcpy(&v6, addr, sizeof v6);
-    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
-        return is_private_v4(&v6.sin6_addr.s6_addr[12]);
-    return any_of(v6.sin6_addr.s6_addr, private_v6,
-        sizeof private_v6 / sizeof *private_v6);
+    if (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) {
+        memcpy(bytes, &v6.sin6_addr.s6_addr[12], sizeof v4.sin_addr);
+        return AF_INET;
+    }
+    memcpy(bytes, &v6.sin6_addr, sizeof v6.sin6_addr);
+    return AF_INET6;
+}
+
+bool
+kdial_private(const struct sockaddr *addr)
+{
+    uint8_t bytes[16];
+    int family = bytes_of(addr, bytes);
+
+    if (family == AF_INET)
+        return any_of(bytes, private_v4,
+            sizeof private_v4 / sizeof *private_v4);
+    return family == AF_INET6 &&
+           any_of(bytes, private_v6, sizeof private_v6 / sizeof *private_v6);
+}
+
+/* "192.0.2.0/24": the policy has judged it, so that nothing is guessed here. */
+static bool
+read_network(struct network *network, const char *text)
+{
+    char address[INET6_ADDRSTRLEN];
+    const char *slash = strchr(text, '/');
+    size_t len = slash == NULL ? 0 : (size_t)(slash - text);
+    unsigned most;
+    char *end;
+    unsigned long bits;
+
+    if (len == 0 || len >= sizeof address || slash[1] < '0' || slash[1] > '9')
+        return false;
+    memcpy(address, text, len);
+    address[len] = '\0';
+    bits = strtoul(slash + 1, &end, 10);
+    network->family = strchr(address, ':') == NULL ? AF_INET : AF_INET6;
+    most = network->family == AF_INET ? 32 : 128;
+    if (*end != '\0' || bits > most ||
+        inet_pton(network->family, address, network->range.first) != 1)
+        return false;
+    network->range.bits = (unsigned)bits;
+    return true;
+}
+
+bool
+kdial_allow(struct kdial *kdial, const char *network, struct err *err)
+{
+    struct network *networks =
+        realloc(kdial->networks, (kdial->n_networks + 1) * sizeof *networks);
+
+    if (networks == NULL)
+        return err_set(err, ERR_MEMORY, "networks of %s", kdial->cluster);
+    kdial->networks = networks;
+    memset(&networks[kdial->n_networks], 0, sizeof networks[0]);
+    if (!read_network(&networks[kdial->n_networks], network))
+        return err_set(err, ERR_CONFIG, "'%s' is not a network", network);
+    kdial->n_networks++;
+    return true;
+}
+
+static bool
+is_allowed(const struct kdial *kdial, const struct sockaddr *addr)
+{
+    uint8_t bytes[16];
+    int family = bytes_of(addr, bytes);
+
+    for (size_t i = 0; i < kdial->n_networks; i++)
+        if (kdial->networks[i].family == family &&
+            within(bytes, &kdial->networks[i].range))
+            return true;
+    return kdial_private(addr);
 }
 
 /* The address alone, so that every port of it is one. */
@@ -163,15 +237,16 @@ say(const struct kdial *kdial, const struct sockaddr *addr, const char *broker)
     LOG(kdial->log, LEVEL_ERROR, "dial.refused",
         kv_str("cluster", kdial->cluster), kv_str("broker", broker),
         kv_str("address", text), kv_str("why", "plaintext to a public address"),
-        kv_str("help", "turn TLS on for this cluster, or let its brokers "
-                       "advertise a private address"));
+        kv_str("help", "turn TLS on for this cluster, let its brokers "
+                       "advertise a private address, or name the network in "
+                       "the cluster's plaintext_networks"));
 }
 
 int
 kdial_connect(struct kdial *kdial, int fd, const struct sockaddr *addr,
     socklen_t addr_len, const char *broker)
 {
-    if (!kdial_private(addr)) {
+    if (!is_allowed(kdial, addr)) {
         atomic_fetch_add(&kdial->refused, 1);
         if (remember(kdial, addr, addr_len))
             say(kdial, addr, broker);

@@ -1,4 +1,5 @@
-/* kdial.h - plaintext goes to private addresses only.
+/* kdial.h - plaintext goes to private addresses, and to networks that an
+ * operator named.
  *
  * A cluster without TLS is meant to stand in the agent's own site.  Brokers
  * advertise addresses, so a wrong advertised listener, or a name that resolves
@@ -7,12 +8,13 @@
  * the library's sockets are connected.
  *
  * Private are loopback, RFC 1918, RFC 4193 (fc00::/7) and link-local; an IPv4
- * address written as IPv6 counts as the IPv4 address.
+ * address written as IPv6 counts as the IPv4 address, in named networks too.
  *
  * Thread: kdial_connect() on the library's threads, under its broker lock:
  *         it never blocks.  The rest from any thread.
- * Memory: what kdial_new() takes; the last KDIAL_SAID addresses that were
- *         logged are remembered, so that each is said once. */
+ * Memory: what kdial_new() takes, and the networks; the last KDIAL_SAID
+ *         addresses that were logged are remembered, so that each is said
+ *         once. */
 #ifndef KEDGE_KDIAL_H
 #define KEDGE_KDIAL_H
 
@@ -32,10 +34,15 @@ struct kdial *kdial_new(const char *cluster, struct log *log,
     struct err *err) MUST_CHECK;
 void kdial_free(struct kdial *kdial); /* NULL is fine */
 
+/* Before the first kdial_connect(): a network that counts as the site's own,
+ * "192.0.2.0/24" or "2001:db8::/32".  ERR_CONFIG when it is not one. */
+bool kdial_allow(struct kdial *kdial, const char *network,
+    struct err *err) MUST_CHECK;
+
 bool kdial_private(const struct sockaddr *addr);
 
-/* Begins to connect `fd` (non-blocking) to a private address.  0, or an errno:
- * EACCES for a public one, which is counted, and logged once. */
+/* Begins to connect `fd` (non-blocking) to a private or allowed address.  0,
+ * or an errno: EACCES for any other, which is counted, and logged once. */
 int kdial_connect(struct kdial *kdial, int fd, const struct sockaddr *addr,
     socklen_t addr_len, const char *broker);
 

@@ -33,7 +33,9 @@ struct kcluster {
     const char *sasl_mechanism;   /* PLAIN, SCRAM-SHA-256, -512; NULL: none */
     const char *sasl_username;
     const struct secret *sasl_password;
-    bool plaintext_private_only; /* refuse to dial a public address */
+    bool plaintext_private_only; /* refuse to dial a public address ... */
+    const char *const *plaintext_networks; /* ... but of these: 192.0.2.0/24 */
+    size_t n_plaintext_networks;
 };
 
 struct kflow_options {

@@ -256,6 +256,39 @@ a_secret_is_in_no_error(void **state)
     secret_free(secret);
 }
 
+/* The list of the policy reaches the dialer of a plaintext client. */
+static void
+named_networks_are_taken_or_refused(void **state)
+{
+    static const struct {
+        const char *label, *network;
+        bool tls, want;
+    } cases[] = {
+        { "a network", "192.0.2.0/24", false, true },
+        { "none", "192.0.2.0", false, false },
+        { "with TLS nobody asks for it", "192.0.2.0", true, true },
+    };
+    struct err err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct kcluster cluster = { .alias = "plant7",
+            .bootstrap = "127.0.0.1:1",
+            .tls = cases[i].tls,
+            .plaintext_private_only = true,
+            .plaintext_networks = &cases[i].network,
+            .n_plaintext_networks = 1 };
+        const struct kconf_options options = options_of(KCONF_ADMIN, &cluster);
+        rd_kafka_t *rk = kconf_open(&options, &err);
+
+        if ((rk != NULL) != cases[i].want)
+            fail_msg("%s: %s", cases[i].label, err.text);
+        if (rk == NULL)
+            assert_non_null(strstr(err.text, "'192.0.2.0' is not a network"));
+        kconf_close(rk);
+    }
+}
+
 static void
 errors_say_who_has_to_act(void **state)
 {
@@ -372,6 +405,7 @@ main(void)
         cmocka_unit_test(the_promises_are_in_the_table),
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(each_property_is_set_once_for_a_client),
+        cmocka_unit_test(named_networks_are_taken_or_refused),
         cmocka_unit_test(a_secret_is_in_no_error),
         cmocka_unit_test(errors_say_who_has_to_act),
         cmocka_unit_test(an_error_object_is_taken),

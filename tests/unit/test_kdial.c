@@ -125,6 +125,80 @@ a_public_address_is_refused_counted_and_said_once(void **state)
     log_free(log);
 }
 
+/* Allowed: connect() is called, and says EBADF of the descriptor -1. */
+static void
+networks_that_are_named_are_the_sites_own(void **state)
+{
+    static const struct {
+        const char *label, *network, *address;
+        bool want;
+    } rows[] = {
+        { "the first of a network", "203.0.113.0/24", "203.0.113.0", true },
+        { "the last of it", "203.0.113.0/24", "203.0.113.255", true },
+        { "one behind it", "203.0.113.0/24", "203.0.114.0", false },
+        { "one before it", "203.0.113.0/24", "203.0.112.255", false },
+        { "a length within a byte", "203.0.113.128/25", "203.0.113.128", true },
+        { "the other half", "203.0.113.128/25", "203.0.113.127", false },
+        { "bits behind the length do not count", "203.0.113.77/20",
+            "203.0.112.1", true },
+        { "one address", "203.0.113.7/32", "203.0.113.7", true },
+        { "its neighbour", "203.0.113.7/32", "203.0.113.6", false },
+        { "all of IPv4", "0.0.0.0/0", "8.8.8.8", true },
+        { "all of IPv4 is nothing of IPv6", "0.0.0.0/0", "2001:db8::1", false },
+        { "all of IPv6 is nothing of IPv4", "::/0", "8.8.8.8", false },
+        { "IPv6", "2001:db8:7::/48", "2001:db8:7:ffff::1", true },
+        { "IPv6, one behind", "2001:db8:7::/48", "2001:db8:8::1", false },
+        { "one IPv6 address", "2001:db8::1/128", "2001:db8::1", true },
+        { "IPv4 written as IPv6", "203.0.113.0/24", "::ffff:203.0.113.9",
+            true },
+        { "private ones stay allowed", "203.0.113.0/24", "10.1.2.3", true },
+    };
+    size_t lines = 0;
+    struct err err;
+    struct log *log = log_new(STDERR_FILENO, LEVEL_DEBUG, clock_system(), &err);
+    struct sockaddr_storage storage;
+
+    (void)state;
+    assert_non_null(log);
+    log_set_sink(log, count_line, &lines);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct kdial *kdial = kdial_new("plant7", log, &err);
+        socklen_t len = address_of(&storage, rows[i].address, 9092);
+
+        assert_non_null(kdial);
+        assert_true(kdial_allow(kdial, "198.51.100.0/24", &err));
+        assert_true(kdial_allow(kdial, rows[i].network, &err));
+        if (kdial_connect(kdial, -1, (struct sockaddr *)&storage, len, "b") !=
+            (rows[i].want ? EBADF : EACCES))
+            fail_msg("%s", rows[i].label);
+        assert_int_equal(kdial_refused(kdial), !rows[i].want);
+        kdial_free(kdial);
+    }
+    log_free(log);
+}
+
+static void
+what_is_no_network_is_refused(void **state)
+{
+    static const char *const texts[] = { "", "/24", "203.0.113.0",
+        "203.0.113.0/", "203.0.113.0/33", "203.0.113.0/-1", "203.0.113.0/+1",
+        "203.0.113.0/24x", "203.0.113/24", "2001:db8::/129", "host/24",
+        "203.0.113.0/4294967296",
+        "2001:db8:0000:0000:0000:0000:0000:0000:0000:0000/32" };
+    struct err err;
+    struct kdial *kdial = kdial_new("plant7", NULL, &err);
+
+    (void)state;
+    assert_non_null(kdial);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        err = (struct err){ 0 };
+        if (kdial_allow(kdial, texts[i], &err))
+            fail_msg("'%s'", texts[i]);
+        assert_int_equal(err.kind, ERR_CONFIG);
+    }
+    kdial_free(kdial);
+}
+
 /* Never more than KDIAL_SAID are remembered; the oldest is said again. */
 static void
 a_flood_of_addresses_is_bounded(void **state)
@@ -194,6 +268,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_private),
         cmocka_unit_test(a_public_address_is_refused_counted_and_said_once),
+        cmocka_unit_test(networks_that_are_named_are_the_sites_own),
+        cmocka_unit_test(what_is_no_network_is_refused),
         cmocka_unit_test(a_flood_of_addresses_is_bounded),
         cmocka_unit_test(a_private_address_is_dialled_without_waiting),
     };

@@ -53,6 +53,7 @@ make_files(struct files *files)
 
 static const char *brokers[] = { "b1.cloud.example:9093",
     "b2.cloud.example:9093" };
+static const char *networks[] = { "192.0.2.0/24" };
 
 static struct policy_cluster
 full_cluster(const struct files *files)
@@ -109,6 +110,7 @@ test_plaintext_reads_no_files(void **state)
         .name = "plant7",
         .bootstrap = { .items = brokers, .n = 1 },
         .tls = { .ca = "/nowhere", .min_version = "1.2" },
+        .plaintext_networks = { .items = networks, .n = 1 },
     };
     struct err err;
     struct reach *reach = reach_load(&cluster, NOW_WALL_MS, &err);
@@ -118,6 +120,9 @@ test_plaintext_reads_no_files(void **state)
     assert_false(reach_cluster(reach)->tls);
     assert_null(reach_cluster(reach)->ca_pem);
     assert_null(reach_cluster(reach)->sasl_password);
+    assert_int_equal(reach_cluster(reach)->n_plaintext_networks, 1);
+    assert_string_equal(reach_cluster(reach)->plaintext_networks[0],
+        "192.0.2.0/24");
     assert_string_equal(reach_cluster(reach)->bootstrap,
         "b1.cloud.example:9093");
     reach_free(reach);
@@ -234,6 +239,14 @@ password_in_another_file(struct policy_cluster *cluster, struct files *files)
 }
 
 static void
+a_network(struct policy_cluster *cluster, struct files *files)
+{
+    (void)files;
+    cluster->plaintext_networks =
+        (struct policy_list){ .items = networks, .n = 1 };
+}
+
+static void
 no_sasl(struct policy_cluster *cluster, struct files *files)
 {
     (void)files;
@@ -252,6 +265,7 @@ static const struct {
     { "another user", other_user, false },
     { "another password", other_password, false },
     { "no password any more", no_sasl, false },
+    { "a network more", a_network, false },
 };
 
 static void
