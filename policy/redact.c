@@ -62,6 +62,13 @@ is_place(const char *text, size_t at, size_t end)
     return at < end && text[at] == '/';
 }
 
+/* 'sasl' with anything but a map behind it: the user and the password. */
+static bool
+is_login(const char *key, size_t len, const char *value)
+{
+    return len == 4 && strncasecmp(key, "sasl", 4) == 0 && *value != '{';
+}
+
 static void
 redact_keys(char *text, size_t start, size_t end)
 {
@@ -74,12 +81,12 @@ redact_keys(char *text, size_t start, size_t end)
             key = i + 1;
         if (text[i] != ':' && text[i] != '=')
             continue;
-        if (!sounds_secret(text + key, i - key)) {
-            continue;
-        }
         while (at < end && (text[at] == ' ' || text[at] == '\t'))
             at++;
         if (at >= end || is_place(text, at, end))
+            continue;
+        if (!sounds_secret(text + key, i - key) &&
+            !is_login(text + key, i - key, text + at))
             continue;
         cover(text, at, value_end(text, at, end));
         i = at;
@@ -100,6 +107,28 @@ redact_url(char *text, size_t start, size_t end)
             at++;
         if (at < end && text[at] == '@')
             cover(text, i + 3, at);
+    }
+}
+
+/* A key or certificate pasted in, from its first line to its last. */
+static void
+redact_pem(char *text, size_t len)
+{
+    static const char first[] = "-----BEGIN", last[] = "-----END";
+    const size_t first_len = sizeof first - 1, last_len = sizeof last - 1;
+    bool in = false;
+
+    for (size_t at = 0; at < len; at++) {
+        if (!in && len - at >= first_len &&
+            memcmp(text + at, first, first_len) == 0) {
+            in = true;
+            at += first_len;
+        } else if (in && len - at >= last_len &&
+                   memcmp(text + at, last, last_len) == 0) {
+            in = false;
+        }
+        if (in && at < len && text[at] != '\n')
+            cover(text, at, at + 1);
     }
 }
 
@@ -131,6 +160,7 @@ redact_source(char *text, size_t len)
 {
     size_t below = len; /* how far in the key stands; len: there is none */
 
+    redact_pem(text, len);
     for (size_t at = 0; at < len;) {
         const char *line_end = memchr(text + at, '\n', len - at);
         size_t end = line_end == NULL ? len : (size_t)(line_end - text);

@@ -10,8 +10,9 @@
 #include <stddef.h>
 
 /* Covers with '*', in place, what stands behind a key that sounds like a
- * secret, and the user part of URLs; line by line, so that it works on what is
- * not YAML, too.  Columns stay where they are. */
+ * secret, the user part of URLs, and keys and certificates that were pasted in;
+ * line by line, so that it works on what is not YAML, too.  Columns stay where
+ * they are. */
 void redact_source(char *text, size_t len);
 
 #endif
