@@ -67,7 +67,7 @@ new_or_lost(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     }
     if (example != NULL) {
         (void)snprintf(why, sizeof why,
-            "the target has %" PRId64 " records here (%.100s) and the ledger "
+            "the target has %" PRId64 " records here (%.80s) and the ledger "
             "knows nothing of them; if others write these topics too, set "
             "shared_target: true, else forward to new names",
             high, example->topic->target);

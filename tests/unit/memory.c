@@ -53,6 +53,10 @@ memory_free(struct memory *memory)
         ledger_batch_free(memory->lane[i].batch);
         free(memory->lane[i].log);
     }
+    for (size_t i = 0; i < memory->n_listed; i++) { /* nobody took these */
+        free(memory->listed[i].ends);
+        catalog_list_free(memory->listed[i].list);
+    }
     wake_close(&memory->wake);
     (void)pthread_mutex_destroy(&memory->lock);
     free(memory);
