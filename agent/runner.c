@@ -25,9 +25,9 @@ struct runner {
 };
 
 static bool
-wants(void *ctx, const char *topic)
+wants(void *ctx, const char *topic, const char **why)
 {
-    return policy_flow_wants(ctx, topic, NULL);
+    return policy_flow_wants(ctx, topic, why);
 }
 
 /* The names that a flow has in Kafka. */

@@ -161,16 +161,13 @@ bool
 policy_flow_wants(const struct policy_flow *flow, const char *topic,
     const char **why)
 {
-    static const char *const reasons[] = {
-        [MATCH_NO] = "no pattern of topics.include matches it",
-        [MATCH_YES] = "",
-        [MATCH_EXCLUDED] = "a pattern of topics.exclude matches it",
-        [MATCH_UNDECIDED] = "a pattern takes too much work to decide on it",
-    };
     enum match_answer answer = match_topic(flow->topics, topic);
 
     if (why != NULL)
-        *why = reasons[answer];
+        *why = answer == MATCH_UNDECIDED
+                   ? "a pattern of 'topics' takes too much work to decide on "
+                     "it: write the pattern more simply"
+                   : NULL;
     return answer == MATCH_YES;
 }
 

@@ -31,13 +31,16 @@
  * source with that much. */
 #define FLOW_PREFETCH_SHARE 4
 
-/* Does the policy select this source topic? */
-typedef bool flow_wants_fn(void *ctx, const char *topic);
+/* Does the policy select this source topic?  Called on the flow's thread, for
+ * every topic of the source at each refresh.  False and *why NULL: plainly
+ * not.  False and *why a clause that lives as long as the flow: it cannot be
+ * told, so the topic is listed as skipped, with this reason. */
+typedef bool flow_wants_fn(void *ctx, const char *topic, const char **why);
 
 struct flow_options {
     const char *name, *agent; /* copied */
     struct route route;       /* its texts are copied */
-    flow_wants_fn *wants;     /* called on the flow's thread */
+    flow_wants_fn *wants;
     void *wants_ctx;
     uint64_t fingerprint;        /* of topics and start */
     enum start start;            /* for what exists at the first start */

@@ -122,19 +122,37 @@ hold_changed(struct flow *flow, const struct topic *topic)
     }
 }
 
+/* Whether the policy selects it cannot be told: to leave it out in silence
+ * would be a guess.  Said once in the log. */
+static void
+skip_topic(const struct flow *flow, struct topic *topic, const char *why)
+{
+    if (strcmp(topic->reason, why) == 0)
+        return;
+    (void)snprintf(topic->reason, sizeof topic->reason, "%s", why);
+    LOG(flow->o.log, LEVEL_WARN, "topic.skipped", kv_str("flow", flow->name),
+        kv_str("topic", topic->name), kv_str("why", why));
+}
+
 static void
 take_topic(struct flow *flow, const struct catalog_topic *found)
 {
     struct topic *topic;
     struct err err;
+    const char *why = NULL;
+    bool wanted = flow->o.wants(flow->o.wants_ctx, found->name, &why);
 
-    if (!flow->o.wants(flow->o.wants_ctx, found->name))
+    if (!wanted && why == NULL)
         return;
     if ((topic = parts_topic(flow->parts, found->name)) == NULL)
         return; /* no memory now: seen again at the next refresh */
     (void)snprintf(topic->id, sizeof topic->id, "%s", found->id);
     topic->exists = true;
     topic->partitions = found->partitions;
+    if (!wanted) {
+        skip_topic(flow, topic, why);
+        return;
+    }
     topic->selected =
         route_topic(&flow->o.route, found->name, topic->target, &err);
     if (!topic->selected) {

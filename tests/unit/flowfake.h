@@ -55,6 +55,16 @@ flowfake_find(const char *name)
     return NULL;
 }
 
+/* Does it want the topic?  `why` as flow.h has it. */
+static inline bool
+flowfake_wants(const char *name, const char *topic, const char **why)
+{
+    const struct flow *flow = flowfake_find(name);
+
+    *why = NULL;
+    return flow->options.wants(flow->options.wants_ctx, topic, why);
+}
+
 static inline size_t
 flowfake_count(void)
 {

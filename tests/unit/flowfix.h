@@ -19,14 +19,20 @@ struct flowfix {
     struct flow *flow;
     struct flow_report *report; /* the newest */
     bool ended;
-    const char *unwanted; /* a topic that the policy does not select */
+    const char *unwanted;  /* a topic that the policy does not select */
+    const char *undecided; /* one of which it cannot be told */
 };
 
 static inline bool
-flowfix_wants(void *ctx, const char *topic)
+flowfix_wants(void *ctx, const char *topic, const char **why)
 {
     const struct flowfix *fix = ctx;
 
+    *why = NULL;
+    if (fix->undecided != NULL && strcmp(fix->undecided, topic) == 0) {
+        *why = "a pattern gives up on it";
+        return false;
+    }
     return fix->unwanted == NULL || strcmp(fix->unwanted, topic) != 0;
 }
 

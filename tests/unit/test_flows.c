@@ -127,6 +127,7 @@ test_successor_waits(void **state)
 {
     struct place place;
     struct flow *old;
+    const char *why;
 
     (void)state;
     begin(&place, A);
@@ -137,17 +138,15 @@ test_successor_waits(void **state)
     assert_int_equal(flowfake_count(), 1);
     assert_ptr_equal(flowfake_find("a"), old);
     assert_true(old->draining);
-    assert_true(old->options.wants(old->options.wants_ctx, "x"));
-    assert_false(old->options.wants(old->options.wants_ctx, "xy"));
+    assert_true(flowfake_wants("a", "x", &why));
+    assert_false(flowfake_wants("a", "xy", &why));
     change(&place, A_CHANGED B, 1000);
     assert_int_equal(flowfake_count(), 2);
     old->stopped = true;
     flows_tick(place.flows, 2000);
     assert_int_equal(flowfake_count(), 2);
     assert_int_equal(flowfake.made, 3);
-    assert_true(
-        flowfake_find("a")->options.wants(flowfake_find("a")->options.wants_ctx,
-            "xy"));
+    assert_true(flowfake_wants("a", "xy", &why));
     end(&place);
 }
 

@@ -59,6 +59,33 @@ a_skipped_topic_is_listed_with_its_reason(void **state)
     }
 }
 
+/* Neither yes nor no: it is not left out in silence. */
+static void
+a_topic_that_no_pattern_decides_on_is_listed(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *undecided, *other;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    undecided = memory_topic(fix.memory, "undecided", 2, 10, 100);
+    other = memory_topic(fix.memory, "other", 1, 10, 100);
+    fix.undecided = "undecided";
+    flowfix_start(&fix);
+    flowfix_go(&fix, 8000); /* another refresh: still one line of it */
+    assert_int_equal(fix.report->n_skips, 1);
+    assert_string_equal(fix.report->skips[0].topic, "undecided");
+    assert_string_equal(fix.report->skips[0].reason,
+        "a pattern gives up on it");
+    assert_int_equal(undecided->partition[0].n_got, 0);
+    assert_int_equal(fix.report->n_selected, 1);
+    assert_true(memory_arrived(&other->partition[0], 0, 10));
+    undecided->gone = true;
+    flowfix_go(&fix, 8000);
+    assert_int_equal(fix.report->n_skips, 0);
+    flowfix_free(&fix);
+}
+
 static void
 a_topic_that_may_not_be_made_stops_no_other(void **state)
 {
@@ -456,6 +483,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_topics_and_partitions_are_picked_up),
         cmocka_unit_test(a_skipped_topic_is_listed_with_its_reason),
+        cmocka_unit_test(a_topic_that_no_pattern_decides_on_is_listed),
         cmocka_unit_test(a_topic_that_may_not_be_made_stops_no_other),
         cmocka_unit_test(a_topic_made_anew_is_held),
         cmocka_unit_test(

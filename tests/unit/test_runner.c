@@ -54,13 +54,15 @@ test_options(void **state)
     struct runner *runner;
     struct err err;
     const struct flow_options *got;
+    const char *why;
 
     (void)state;
     make_place(&place,
         "  a:\n"
         "    from: one\n"
         "    to: two\n"
-        "    topics: {include: ['t\\..*'], exclude: ['.*x'], start: latest,"
+        "    topics: {include: ['t\\..*', '(b+)+c'], exclude: ['.*x'], start: "
+        "latest,"
         " refresh: 30s}\n"
         "    rename: {policy: identity}\n"
         "    failure_scope: partition\n"
@@ -73,9 +75,15 @@ test_options(void **state)
     assert_int_equal(got->route.rename, RENAME_IDENTITY);
     assert_string_equal(got->route.from, "one");
     assert_string_equal(got->route.to, "two");
-    assert_true(got->wants(got->wants_ctx, "t.orders"));
-    assert_false(got->wants(got->wants_ctx, "t.x"));
-    assert_false(got->wants(got->wants_ctx, "other"));
+    assert_true(flowfake_wants("a", "t.orders", &why));
+    assert_null(why);
+    assert_false(flowfake_wants("a", "t.x", &why));
+    assert_null(why);
+    assert_false(flowfake_wants("a", "other", &why));
+    assert_null(why);
+    assert_false(flowfake_wants("a",
+        "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbcd", &why));
+    assert_non_null(strstr(why, "too much work"));
     assert_int_equal(got->start, START_LATEST);
     assert_int_equal(got->refresh_ms, 30000);
     assert_true(got->hold_partition_only);
