@@ -23,6 +23,7 @@ struct lines {
     size_t n;
     char text[LINES_MAX][256];
     char facility[LINES_MAX][32];
+    enum log_level level[LINES_MAX];
 };
 
 static void
@@ -31,10 +32,10 @@ on_line(void *ctx, enum log_level level, const char *event,
 {
     struct lines *lines = ctx;
 
-    (void)level;
     assert_string_equal(event, "kafka.client");
     if (lines->n == LINES_MAX)
         return;
+    lines->level[lines->n] = level;
     for (; fields->key != NULL; fields++) {
         if (strcmp(fields->key, "text") == 0)
             (void)snprintf(lines->text[lines->n], 256, "%s", fields->text);
@@ -72,21 +73,32 @@ options_of(enum kconf_client client, const struct kcluster *cluster)
 static const struct kcluster plain = { .alias = "plant7",
     .bootstrap = "127.0.0.1:1" };
 
-/* Each kind of client is made with every property of the table, and the
- * library finds none of them strange ("experimental" is said of gapless). */
+/* Each kind of client is made with every property of the table, in plaintext
+ * and with all that protects a connection.  The library finds none of them
+ * strange, and what it says of gapless is not passed on. */
 static void
 every_kind_of_client_takes_the_table(void **state)
 {
+    struct err err;
+    struct secret *password = secret_from_bytes("secret", 6, &err);
+    const struct kcluster full = { .alias = "cloud",
+        .bootstrap = "127.0.0.1:1",
+        .tls = true,
+        .sasl_mechanism = "SCRAM-SHA-512",
+        .sasl_username = "u",
+        .sasl_password = password };
+
     (void)state;
-    for (int client = 0; client < KCONF_N; client++) {
+    assert_non_null(password);
+    for (int row = 0; row < 2 * KCONF_N; row++) {
+        enum kconf_client client = (enum kconf_client)(row / 2);
         struct lines lines = { 0 };
         struct log *log = log_to(&lines);
         struct kconf_options options =
-            options_of((enum kconf_client)client, &plain);
-        struct err err;
+            options_of(client, row % 2 == 0 ? &plain : &full);
         rd_kafka_t *rk;
 
-        print_message("%s\n", kconf_client_name((enum kconf_client)client));
+        print_message("%s\n", kconf_client_name(client));
         options.log = log;
         if ((rk = kconf_open(&options, &err)) == NULL)
             fail_msg("%s", err.text);
@@ -94,11 +106,45 @@ every_kind_of_client_takes_the_table(void **state)
             rd_kafka_name(rk));
         kconf_close(rk);
         for (size_t i = 0; i < lines.n; i++)
-            if (strcmp(lines.facility[i], "CONFWARN") == 0 &&
-                strstr(lines.text[i], "experimental") == NULL)
+            if (strcmp(lines.facility[i], "CONFWARN") == 0)
                 fail_msg("%s", lines.text[i]);
         log_free(log);
     }
+    secret_free(password);
+}
+
+static void
+set_what_is_not_for_producers(rd_kafka_conf_t *conf)
+{
+    assert_int_equal(rd_kafka_conf_set(conf, "fetch.min.bytes", "7", NULL, 0),
+        RD_KAFKA_CONF_OK);
+}
+
+/* One line about one property is noise; the next is not. */
+static void
+other_warnings_of_the_library_stay(void **state)
+{
+    struct lines lines = { 0 };
+    struct log *log = log_to(&lines);
+    struct kconf_options options = options_of(KCONF_DATA, &plain);
+    struct err err;
+    rd_kafka_t *rk;
+    size_t n = 0;
+
+    (void)state;
+    options.log = log;
+    options.configure = set_what_is_not_for_producers;
+    assert_non_null(rk = kconf_open(&options, &err));
+    kconf_close(rk);
+    for (size_t i = 0; i < lines.n; i++) {
+        if (strcmp(lines.facility[i], "CONFWARN") != 0)
+            continue;
+        assert_non_null(strstr(lines.text[i], "fetch.min.bytes"));
+        assert_int_equal(lines.level[i], LEVEL_WARN);
+        n++;
+    }
+    assert_int_equal(n, 1);
+    log_free(log);
 }
 
 static const struct {
@@ -321,6 +367,14 @@ errors_say_who_has_to_act(void **state)
             "logs" },
         { "the library's own trouble", RD_KAFKA_RESP_ERR__PURGE_QUEUE, NULL,
             ERR_KAFKA, true, "by itself" },
+        { "a lane that is fenced", RD_KAFKA_RESP_ERR__FENCED, NULL, ERR_KAFKA,
+            true,
+            "fenced by a newer instance; a lane that is still this agent's is "
+            "taken over again" },
+        { "the same, as brokers say it", RD_KAFKA_RESP_ERR_PRODUCER_FENCED,
+            NULL, ERR_KAFKA, true, "nobody has to act" },
+        { "an epoch that is old", RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH,
+            NULL, ERR_KAFKA, true, "nobody has to act" },
         { "an empty detail is none", RD_KAFKA_RESP_ERR__TRANSPORT, "", ERR_NET,
             true, "transport failure" },
     };
@@ -402,6 +456,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_of_client_takes_the_table),
+        cmocka_unit_test(other_warnings_of_the_library_stay),
         cmocka_unit_test(the_promises_are_in_the_table),
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(each_property_is_set_once_for_a_client),
