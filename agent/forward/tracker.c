@@ -57,9 +57,8 @@ tracker_free(struct tracker *tracker)
 }
 
 static bool
-grow(struct tracker *tracker)
+resize(struct tracker *tracker, size_t room)
 {
-    size_t room = tracker->room * 2;
     struct slot *ring;
 
     if (room > SIZE_MAX / sizeof *ring ||
@@ -79,7 +78,7 @@ tracker_add(struct tracker *tracker, int64_t offset, int64_t bytes,
     int64_t wall_ms)
 {
     assert(offset >= tracker->read_next && bytes >= 0);
-    if (tracker->used == tracker->room && !grow(tracker))
+    if (tracker->used == tracker->room && !resize(tracker, tracker->room * 2))
         return false;
     *slot_of(tracker, tracker->first + tracker->used) = (struct slot){
         .offset = offset,
@@ -109,6 +108,19 @@ search(const struct tracker *tracker, int64_t offset)
     return tracker->first + low;
 }
 
+/* Each of many partitions may have its turn to be the busy one: what it
+ * needed then is not kept. */
+static void
+shrink(struct tracker *tracker)
+{
+    size_t room = tracker->room;
+
+    while (room > TRACKER_KEEP && tracker->used <= room / 8)
+        room /= 2;
+    if (room < tracker->room)
+        (void)resize(tracker, room); /* without memory it stays as it is */
+}
+
 /* Takes what is acked off the front. */
 static void
 extend_run(struct tracker *tracker)
@@ -127,6 +139,7 @@ extend_run(struct tracker *tracker)
         tracker->first++;
         tracker->used--;
     }
+    shrink(tracker);
 }
 
 void
@@ -155,6 +168,7 @@ tracker_rewind(struct tracker *tracker)
     tracker->used = 0;
     tracker->bytes = 0;
     tracker->read_next = tracker->next;
+    shrink(tracker);
 }
 
 void
@@ -180,6 +194,12 @@ int64_t
 tracker_target_offset(const struct tracker *tracker)
 {
     return tracker->target_offset;
+}
+
+size_t
+tracker_room(const struct tracker *tracker)
+{
+    return tracker->room;
 }
 
 size_t

@@ -7,7 +7,8 @@
  *
  * Thread:  the flow that owns the partition; no locks inside.
  * Memory:  room for TRACKER_FIRST records at tracker_new(), doubled when it is
- *          full; the flow's max_in_flight bounds how many there can be.
+ *          full and given back when an eighth of it is used, down to
+ *          TRACKER_KEEP; the flow's max_in_flight bounds how many there can be.
  * Cost:    add and commit O(1) amortised; ack O(1) in order, else O(log n). */
 #ifndef KEDGE_TRACKER_H
 #define KEDGE_TRACKER_H
@@ -18,6 +19,7 @@
 #include <stdint.h>
 
 #define TRACKER_FIRST 16
+#define TRACKER_KEEP 256
 #define TRACKER_NOTHING INT64_C(-1)
 
 struct tracker;
@@ -53,6 +55,8 @@ int64_t tracker_read_next(const struct tracker *tracker);
 /* A target offset of the unbroken run, the newest known; TRACKER_NOTHING. */
 int64_t tracker_target_offset(const struct tracker *tracker);
 
+/* Records that there is room for now. */
+size_t tracker_room(const struct tracker *tracker);
 size_t tracker_in_flight(const struct tracker *tracker);
 int64_t tracker_in_flight_bytes(const struct tracker *tracker);
 int64_t tracker_oldest_wall_ms(const struct tracker *tracker); /* or NOTHING */

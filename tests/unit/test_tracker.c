@@ -165,6 +165,47 @@ test_growing_anywhere_in_the_ring(void **state)
     }
 }
 
+/* Each row: so many are read, so many of them acknowledged, the rest given up
+ * by a rewind or not. */
+static void
+test_room_is_given_back(void **state)
+{
+    static const struct {
+        const char *label;
+        int64_t read, acked;
+        bool rewind;
+        size_t want_room;
+    } cases[] = {
+        { "few: nothing to give back", 200, 200, false, 256 },
+        { "many in flight keep their room", 5000, 1000, false, 8192 },
+        { "all acknowledged", 5000, 5000, false, TRACKER_KEEP },
+        { "a hundred left", 5000, 4900, false, 512 },
+        { "all to be read again", 5000, 0, true, TRACKER_KEEP },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < N(cases); i++) {
+        struct tracker *tracker = make(0);
+        int64_t next = 0;
+
+        print_message("%s\n", cases[i].label);
+        for (int64_t offset = 0; offset < cases[i].read; offset++)
+            assert_true(tracker_add(tracker, offset, 1, offset));
+        for (int64_t offset = 0; offset < cases[i].acked; offset++)
+            tracker_ack(tracker, offset, offset);
+        if (cases[i].rewind)
+            tracker_rewind(tracker);
+        assert_int_equal(tracker_room(tracker), cases[i].want_room);
+        next = tracker_read_next(tracker);
+        for (int64_t offset = next; offset < next + MANY; offset++)
+            assert_true(tracker_add(tracker, offset, 1, offset));
+        for (int64_t offset = cases[i].acked; offset < next + MANY; offset++)
+            tracker_ack(tracker, offset, offset);
+        assert_int_equal(tracker_next(tracker), next + MANY);
+        tracker_free(tracker);
+    }
+}
+
 struct model {
     int64_t offsets[400];
     bool acked[400];
@@ -232,6 +273,7 @@ main(void)
         cmocka_unit_test(test_rewind),
         cmocka_unit_test(test_advance),
         cmocka_unit_test(test_growing_anywhere_in_the_ring),
+        cmocka_unit_test(test_room_is_given_back),
         cmocka_unit_test(test_against_a_slow_one),
     };
 
