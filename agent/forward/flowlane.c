@@ -8,6 +8,7 @@
 #define RESEND_LAST_MS 60000
 #define QUOTA_RATE_S 10               /* the sink may have this much of rate */
 #define QUOTA_PART (INT64_C(2) << 20) /* and at least so much a partition */
+#define RING_KEEP 1024                /* slots that an empty queue may keep */
 #define STUCK_S 2                     /* without an ack while some are due */
 
 int64_t
@@ -350,6 +351,17 @@ look_at_queue(struct flow *flow, int32_t number)
     }
 }
 
+/* Each lane may have its turn to be the busy one. */
+static void
+give_room_back(struct flow_lane *lane)
+{
+    if (lane->n > 0 || lane->room <= RING_KEEP)
+        return;
+    free(lane->ring);
+    lane->ring = NULL;
+    lane->room = lane->head = 0;
+}
+
 void
 flowlane_rates(struct flow *flow, int64_t now_ms)
 {
@@ -358,8 +370,10 @@ flowlane_rates(struct flow *flow, int64_t now_ms)
     flow->rate_at_ms = now_ms + 1000;
     for (int32_t i = 0; i < flow->n_lanes; i++)
         look_at_rate(flow, i);
-    for (int32_t i = 0; i < flow->n_lanes; i++)
+    for (int32_t i = 0; i < flow->n_lanes; i++) {
         look_at_queue(flow, i);
+        give_room_back(&flow->lane[i]);
+    }
 }
 
 void

@@ -284,6 +284,28 @@ what_is_in_flight_is_bounded(void **state)
 }
 
 static void
+an_empty_queue_gives_its_room_back(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    topic = memory_topic(fix.memory, "t", 4, 500, 100);
+    fix.memory->lane[0].full = true;
+    flowfix_start(&fix);
+    assert_int_equal(fix.flow->lane[0].n, 2000);
+    fix.memory->lane[0].full = false;
+    flowfix_go(&fix, 3000);
+    assert_int_equal(fix.flow->lane[0].n, 0);
+    assert_int_equal(fix.flow->lane[0].room, 0);
+    memory_append(&topic->partition[2], 10, 100);
+    flowfix_go(&fix, 1000);
+    assert_true(memory_arrived(&topic->partition[2], 0, 510));
+    flowfix_free(&fix);
+}
+
+static void
 a_rate_limit_is_kept_every_second(void **state)
 {
     struct flowfix fix;
@@ -410,6 +432,7 @@ main(void)
         cmocka_unit_test(who_was_asked_where_to_begin_is_told_to_stop),
         cmocka_unit_test(a_new_client_does_not_end_a_question),
         cmocka_unit_test(what_is_in_flight_is_bounded),
+        cmocka_unit_test(an_empty_queue_gives_its_room_back),
         cmocka_unit_test(a_rate_limit_is_kept_every_second),
         cmocka_unit_test(a_lane_that_stands_leaves_room_for_the_others),
         cmocka_unit_test(no_lane_counts_as_stuck_when_none_could_move),
