@@ -84,10 +84,12 @@ is_cycle(const char *topic, const char *separator, const char *to)
     return false;
 }
 
+/* A long name is cut short: what an err holds ends with the reason. */
 static bool
 refuse(struct err *err, const char *topic, const char *why)
 {
-    return err_set(err, ERR_POLICY, "%s: %s", topic, why);
+    return err_set(err, ERR_POLICY, "%.80s%s: %s", topic,
+        strlen(topic) > 80 ? "..." : "", why);
 }
 
 bool
@@ -95,6 +97,7 @@ route_topic(const struct route *route, const char *topic, char *target,
     struct err *err)
 {
     bool prefix = route->rename == RENAME_PREFIX;
+    char why[LEDGER_ALIAS_MAX + 32];
     int len;
 
     if (topic[0] == '\0')
@@ -105,9 +108,11 @@ route_topic(const struct route *route, const char *topic, char *target,
         return refuse(err, topic, "an internal topic of MirrorMaker 2");
     if (is_kedge_internal(topic))
         return refuse(err, topic, "an internal topic of kedge");
-    if (prefix && is_cycle(topic, route->separator, route->to))
-        return err_set(err, ERR_POLICY, "%s: a cycle: it came from '%s'", topic,
-            route->to);
+    if (prefix && is_cycle(topic, route->separator, route->to)) {
+        (void)snprintf(why, sizeof why, "a cycle: it came from '%.*s'",
+            LEDGER_ALIAS_MAX, route->to);
+        return refuse(err, topic, why);
+    }
     len = snprintf(target, LEDGER_NAME_MAX, "%s%s%s", prefix ? route->from : "",
         prefix ? route->separator : "", topic);
     if (len >= LEDGER_NAME_MAX)
