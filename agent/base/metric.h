@@ -56,9 +56,9 @@ enum metric_kind { METRIC_COUNTER, METRIC_GAUGE };
         "When the target last acknowledged a record, seconds since 1970; 0 "   \
         "before the first.")                                                   \
     ROW(SOURCE_UP, "kedge_source_up", METRIC_GAUGE,                            \
-        "1 while the source cluster answers.")                                 \
+        "1 while the source cluster answers; 0 before its first answer.")      \
     ROW(TARGET_UP, "kedge_target_up", METRIC_GAUGE,                            \
-        "1 while the target cluster answers.")
+        "1 while the target cluster answers; 0 before its first answer.")
 
 #define METRIC_AS_ENUM(id, name, kind, help) METRIC_##id,
 enum metric { METRICS(METRIC_AS_ENUM) METRIC_N };

@@ -120,7 +120,6 @@ flow_new(const struct flow_options *options, struct flow_inbox *inbox,
     }
     copy_options(flow, options);
     flow->last_ack_ms = REPORT_UNKNOWN;
-    flow->source_up = flow->target_up = true;
     flow->orders = queue_new(ORDERS_MAX, options->wake, err);
     if (flow->orders == NULL) {
         free(flow);

@@ -74,8 +74,8 @@ header(const struct flow *flow, struct flow_report *report, int64_t now_ms)
     report->mono_ms = now_ms;
     report->state_since_wall_ms = flow->state_since_wall_ms;
     report->last_ack_mono_ms = flow->last_ack_ms;
-    report->source_up = flow->source_up;
-    report->target_up = flow->target_up;
+    report->source_up = flow->source_link == FLOW_LINK_UP;
+    report->target_up = flow->target_link == FLOW_LINK_UP;
     report->at_source = flow->o.at_source;
     report->in_flight_bytes = flow->cost;
     report->max_in_flight_bytes = flow->o.max_in_flight_bytes;

@@ -44,6 +44,9 @@ struct flow_lane {
     struct backoff backoff; /* of resend_ms; an ack starts it anew */
 };
 
+/* What was heard of a cluster last. */
+enum flow_link { FLOW_LINK_UNKNOWN, FLOW_LINK_UP, FLOW_LINK_DOWN };
+
 struct flow {
     /* fixed */
     struct flow_options o;
@@ -70,7 +73,7 @@ struct flow {
     bool listing, listed;            /* refresh() is under way; was answered */
     bool joined;                     /* as lanes_joined() says */
     bool left; /* the group, since the source is away: joins when it is back */
-    bool source_up, target_up;
+    enum flow_link source_link, target_link;
     int64_t source_down_ms; /* since when, 0: it is up */
     int64_t cost;           /* of all lanes: queued_cost and sink_cost */
     struct pace pace;

@@ -78,7 +78,7 @@ on_ledger(struct flow *flow, const struct catalog_event *event)
 {
     struct err err;
 
-    flow->target_up = true;
+    flow->target_link = FLOW_LINK_UP;
     if (flow->ledger_known)
         return;
     if (event->partitions < 1)
@@ -189,7 +189,7 @@ ensure_targets(struct flow *flow)
 static void
 on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
 {
-    flow->source_up = true;
+    flow->source_link = FLOW_LINK_UP;
     flow->source_down_ms = 0;
     flow->listing = false;
     for (struct topic *topic = parts_topics(flow->parts); topic != NULL;
@@ -222,13 +222,14 @@ static void
 on_down(struct flow *flow, bool source_side, const struct err *err,
     int64_t now_ms)
 {
-    bool *up = source_side ? &flow->source_up : &flow->target_up;
+    enum flow_link *link =
+        source_side ? &flow->source_link : &flow->target_link;
 
-    if (*up)
+    if (*link != FLOW_LINK_DOWN)
         LOG(flow->o.log, LEVEL_WARN, "cluster.down", kv_str("flow", flow->name),
             kv_str("cluster", source_side ? flow->from : flow->to),
             kv_str("error", err->text));
-    *up = false;
+    *link = FLOW_LINK_DOWN;
     if (source_side && flow->source_down_ms == 0)
         flow->source_down_ms = now_ms;
     if (flow->state == FLOW_CONNECTING)
@@ -240,7 +241,7 @@ on_target(struct flow *flow, const struct catalog_event *event)
 {
     struct topic *topic = parts_topic(flow->parts, event->source);
 
-    flow->target_up = true;
+    flow->target_link = FLOW_LINK_UP;
     if (topic == NULL)
         return;
     if (event->kind == CATALOG_WAIT) {
@@ -299,7 +300,9 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
     case CATALOG_LEDGER_WAIT:
         flow->ledger_asked = false;
         flow->refresh_at_ms = now_ms + AGAIN_MS;
-        if (flow->state == FLOW_CONNECTING)
+        if (event->err.kind == ERR_NET)
+            on_down(flow, false, &event->err, now_ms);
+        else if (flow->state == FLOW_CONNECTING)
             flow_enter(flow, FLOW_CONNECTING, event->err.text);
         break;
     case CATALOG_ENDS:
@@ -351,6 +354,7 @@ ends(struct part *part, const struct source_event *event)
         return;
     tracker_advance(part->tracker, event->offset);
     part->read_next = event->offset;
+    part->epoch = -1; /* markers do not tell theirs */
 }
 
 static void
@@ -379,7 +383,7 @@ on_source(struct flow *flow, const struct source_event *event, int64_t now_ms)
         on_down(flow, true, &event->err, now_ms);
         break;
     case SOURCE_UP:
-        flow->source_up = true;
+        flow->source_link = FLOW_LINK_UP;
         flow->source_down_ms = 0;
         if (flow->left)
             flow->refresh_at_ms = 0; /* and the group is joined again */

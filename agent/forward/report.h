@@ -87,8 +87,8 @@ struct flow_report {
     enum flow_state state;
     char reason[REPORT_TEXT_MAX]; /* of the state: what, and what to do */
     int64_t wall_ms, mono_ms, state_since_wall_ms;
-    int64_t last_ack_mono_ms; /* REPORT_UNKNOWN: none yet */
-    bool source_up, target_up;
+    int64_t last_ack_mono_ms;  /* REPORT_UNKNOWN: none yet */
+    bool source_up, target_up; /* false before the first answer, too */
     bool at_source; /* where this agent stands: it produces remotely */
     int64_t in_flight_bytes, max_in_flight_bytes, leaked_bytes;
     size_t n_selected; /* partitions that the policy selects and the source

@@ -127,10 +127,13 @@ answer_ledger(struct memory *memory, struct catalog_event *event)
     *event = (struct catalog_event){ .kind = CATALOG_LEDGER,
         .partitions = memory->lanes,
         .id = "ledger-id" };
-    if (!memory->ledger_waits)
+    if (!memory->ledger_waits && !memory->target_down)
         return;
     event->kind = CATALOG_LEDGER_WAIT;
-    err_set_retry(&event->err, ERR_KAFKA, "the ledger may not be made");
+    if (memory->target_down)
+        err_set_retry(&event->err, ERR_NET, "no broker answers");
+    else
+        err_set_retry(&event->err, ERR_KAFKA, "the ledger may not be made");
 }
 
 static bool

@@ -271,6 +271,16 @@ a_short_absence_keeps_the_lanes(void **state)
     flowfix_free(&fix);
 }
 
+/* The report and the metrics say the same. */
+static void
+expect_up(const struct flowfix *fix, bool source, bool target)
+{
+    assert_int_equal(fix->report->source_up, source);
+    assert_int_equal(fix->report->target_up, target);
+    assert_int_equal(metric_get(fix->metrics, METRIC_SOURCE_UP), source);
+    assert_int_equal(metric_get(fix->metrics, METRIC_TARGET_UP), target);
+}
+
 static void
 a_flow_waits_for_its_clusters_and_says_so(void **state)
 {
@@ -283,16 +293,44 @@ a_flow_waits_for_its_clusters_and_says_so(void **state)
     flowfix_start(&fix);
     assert_int_equal(fix.report->state, FLOW_CONNECTING);
     assert_string_equal(fix.report->reason, "the ledger may not be made");
+    expect_up(&fix, false, false);
     fix.memory->ledger_waits = false;
     fix.memory->source_down = true;
     flowfix_go(&fix, 5000);
     assert_string_equal(fix.report->reason, "no broker answers");
-    assert_false(fix.report->source_up);
+    expect_up(&fix, false, true);
     assert_int_equal(fix.memory->joins, 0);
     fix.memory->source_down = false;
     flowfix_go(&fix, 5000);
     assert_int_equal(fix.report->state, FLOW_RUNNING);
-    assert_true(fix.report->source_up);
+    expect_up(&fix, true, true);
+    flowfix_free(&fix);
+}
+
+/* The one that is asked first is down: nothing is known of the other. */
+static void
+nothing_is_up_before_it_has_answered(void **state)
+{
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    memory_topic(fix.memory, "t", 1, 10, 100);
+    fix.memory->target_down = true;
+    flowfix_make(&fix);
+    flowfix_turn(&fix);
+    expect_up(&fix, false, false);
+    flowfix_go(&fix, 5000);
+    assert_string_equal(fix.report->reason, "no broker answers");
+    expect_up(&fix, false, false);
+    fix.memory->target_down = false;
+    flowfix_go(&fix, 5000);
+    assert_int_equal(fix.report->state, FLOW_RUNNING);
+    expect_up(&fix, true, true);
+    fix.memory->target_down = true;
+    flowfix_go(&fix, 8000); /* seen when topics are looked at */
+    expect_up(&fix, true, false);
+    fix.memory->target_down = false;
     flowfix_free(&fix);
 }
 
@@ -453,6 +491,62 @@ markers_behind_the_last_record_are_no_lag(void **state)
     flowfix_free(&fix);
 }
 
+/* The markers are of a new leader.  memory_source looks at the epoch that comes
+ * with each position. */
+static const struct behind_row {
+    const char *label;
+    int64_t more; /* records behind the markers, without an ack */
+    bool early;   /* they come before the entry is committed */
+    bool fails;   /* the lane's client fails, else the lane is lost */
+} behind_rows[] = {
+    { "nothing behind the markers, a new owner", 0, false, false },
+    { "records behind the markers, a new owner", 5, false, false },
+    { "records behind the markers, a new client", 5, false, true },
+    { "records before the entry, a new client", 5, true, true },
+};
+
+static void
+begin_behind_markers(struct flowfix *fix, const struct behind_row *row)
+{
+    struct memory_partition *partition =
+        &memory_topic(fix->memory, "t", 1, 10, 100)->partition[0];
+
+    memory_append(partition, 2, -1);
+    flowfix_start(fix);
+    fix->memory->mute[STORE_COMMIT] = row->early;
+    flowfix_go(fix, 12000);
+    fix->memory->lane[0].acks = 0;
+    memory_append(partition, row->more, 100);
+    flowfix_go(fix, 1000);
+    fix->memory->mute[STORE_COMMIT] = false;
+    flowfix_go(fix, 1000);
+    assert_int_equal(memory_entry(fix->memory, "t", 0), 12);
+}
+
+static void
+a_position_behind_markers_is_not_taken_for_truncated(void **state)
+{
+    for (size_t i = 0; i < sizeof behind_rows / sizeof behind_rows[0]; i++) {
+        const struct behind_row *row = &behind_rows[i];
+        struct flowfix fix;
+
+        (void)state;
+        print_message("  %s\n", row->label);
+        flowfix_init(&fix, 1);
+        begin_behind_markers(&fix, row);
+        fix.memory->lane[0].acks = -1;
+        fix.memory->lane[0].fail = row->fails;
+        if (!row->fails)
+            memory_tell(fix.memory, GROUP_LOST, 0, "");
+        if (!row->fails)
+            memory_tell(fix.memory, GROUP_ASSIGNED, 0, "");
+        flowfix_go(&fix, 3000);
+        assert_int_equal(flowfix_part(&fix, "t", 0)->acked_next,
+            12 + row->more);
+        flowfix_free(&fix);
+    }
+}
+
 static void
 the_report_says_how_far_a_partition_is(void **state)
 {
@@ -492,12 +586,14 @@ main(void)
         cmocka_unit_test(the_group_is_left_while_the_source_is_away),
         cmocka_unit_test(a_short_absence_keeps_the_lanes),
         cmocka_unit_test(a_flow_waits_for_its_clusters_and_says_so),
+        cmocka_unit_test(nothing_is_up_before_it_has_answered),
         cmocka_unit_test(a_cluster_is_not_forwarded_to_itself),
         cmocka_unit_test(a_late_list_does_not_disturb_a_drain),
         cmocka_unit_test(a_flow_begins_where_the_policy_says),
         cmocka_unit_test(a_changed_policy_applies_start_anew),
         cmocka_unit_test(latest_counts_from_when_it_was_named),
         cmocka_unit_test(markers_behind_the_last_record_are_no_lag),
+        cmocka_unit_test(a_position_behind_markers_is_not_taken_for_truncated),
         cmocka_unit_test(the_report_says_how_far_a_partition_is),
     };
 
