@@ -179,8 +179,7 @@ note_epoch(struct part *part, const struct record *record)
 {
     if (part->epoch == record->leader_epoch)
         return;
-    part->epoch_before =
-        part->epoch == -1 ? part->entry.leader_epoch : part->epoch;
+    part->epoch_before = parts_epoch(part, part->read_next);
     part->epoch_since = record->offset;
     part->epoch = record->leader_epoch;
 }

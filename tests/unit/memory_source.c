@@ -37,6 +37,28 @@ reader_of(struct memory *memory, int32_t part, const char *topic,
     return &memory->reader[part];
 }
 
+/* Wherever there is a marker the leader has changed: it is the first of a new
+ * epoch. */
+static int32_t
+epoch_at(const struct memory_partition *of, int64_t offset)
+{
+    int32_t epoch = 1;
+
+    for (int64_t i = 0; i <= offset && i < of->high; i++)
+        epoch += of->bytes[i] < 0;
+    return epoch;
+}
+
+/* A broker takes the log for truncated when its end under the leader of the
+ * record before lies in front of the position. */
+static bool
+looks_truncated(const struct memory_partition *of, int64_t offset,
+    int32_t leader_epoch)
+{
+    return leader_epoch >= 0 && offset > 0 && offset <= of->high &&
+           epoch_at(of, offset - 1) > leader_epoch;
+}
+
 /* NOLINTNEXTLINE(readability-function-size): source.h has it so */
 static bool
 do_read(void *self, int32_t part, const char *topic, int32_t partition,
@@ -45,10 +67,9 @@ do_read(void *self, int32_t part, const char *topic, int32_t partition,
     struct memory *memory = self;
     struct memory_reader *reader;
 
-    (void)leader_epoch;
     memory_enter(memory);
     reader = reader_of(memory, part, topic, partition);
-    assert(offset >= 0);
+    assert(offset >= 0 && !looks_truncated(reader->of, offset, leader_epoch));
     reader->reading = !memory->read_refused;
     reader->asked = false;
     reader->next = offset;
@@ -104,7 +125,7 @@ give(struct memory *memory, int32_t part, struct record *record)
         return false;
     offset = reader->next++;
     *record = (struct record){ .part = part,
-        .leader_epoch = 1,
+        .leader_epoch = epoch_at(reader->of, offset),
         .offset = offset,
         .timestamp_wall_ms = MEMORY_WALL + offset,
         .value = "",
