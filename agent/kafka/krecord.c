@@ -52,9 +52,21 @@ krecord_message(const struct record *record)
     return record->release == krecord_release ? record->hold : NULL;
 }
 
+/* The library gives headers that it cannot read as none. */
+static bool
+headers_can_be_read(const rd_kafka_message_t *message)
+{
+    rd_kafka_headers_t *headers;
+    rd_kafka_resp_err_t code = rd_kafka_message_headers(message, &headers);
+
+    return code == RD_KAFKA_RESP_ERR_NO_ERROR ||
+           code == RD_KAFKA_RESP_ERR__NOENT;
+}
+
 bool
 krecord_can_be_sent(const struct record *record, struct err *err)
 {
+    const rd_kafka_message_t *message = krecord_message(record);
     int64_t time = record->timestamp_wall_ms;
 
     if (time == 0)
@@ -65,8 +77,12 @@ krecord_can_be_sent(const struct record *record, struct err *err)
         return err_set(err, ERR_KAFKA,
             "the record's time is %lld, before 1970: skip the record",
             (long long)time);
-    if (krecord_message(record) == NULL && record->header_bytes > 0)
+    if (message == NULL && record->header_bytes > 0)
         return err_set(err, ERR_KAFKA, "a record with headers of another kind");
+    if (message != NULL && !headers_can_be_read(message))
+        return err_set(err, ERR_KAFKA,
+            "the client library cannot read the record's headers (or there "
+            "are more than 100000): skip the record");
     return true;
 }
 

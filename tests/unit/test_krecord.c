@@ -205,6 +205,32 @@ a_record_that_was_not_taken_keeps_its_headers(void **state)
     kafkafix_done_reading(messages, 11);
 }
 
+/* More than the library reads: to it they are as good as damaged, and without
+ * a word it gives none. */
+static void
+headers_that_cannot_be_read_are_not_left_out(void **state)
+{
+    enum { TOO_MANY = 100001 };
+    struct sinkfix *scene = *state;
+    struct kafkafix_record many = { .time = 1,
+        .headers = rd_kafka_headers_new(TOO_MANY) };
+    struct record record;
+    struct err err;
+
+    for (int i = 0; i < TOO_MANY; i++)
+        assert_int_equal(rd_kafka_header_add(many.headers, "", 0, NULL, 0), 0);
+    kafkafix_put(&scene->fix, 0, &many);
+    kafkafix_flush(&scene->fix);
+    sinkfix_open_lane(scene, 0);
+    sinkfix_attach(scene, 0, 0, 0);
+    sinkfix_read_part(scene, 0, 0, 0);
+    sinkfix_take(scene, &record);
+    assert_int_equal(sinkfix_try_send(scene, &record, &err), SINK_REFUSED);
+    assert_false(err.retry);
+    assert_non_null(strstr(err.text, "headers"));
+    record_release(&record);
+}
+
 int
 main(void)
 {
@@ -213,6 +239,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(records_arrive_as_they_were, sinkfix_set_up),
         TEST(what_cannot_be_carried_is_refused, sinkfix_set_up),
+        TEST(headers_that_cannot_be_read_are_not_left_out, sinkfix_set_up),
         TEST(a_record_that_was_not_taken_keeps_its_headers,
             sinkfix_set_up_small_queue),
     };
