@@ -42,6 +42,7 @@ struct flow_lane {
                           * sent, and it begins again at resend_ms */
     int64_t resend_ms;
     struct backoff backoff; /* of resend_ms; an ack starts it anew */
+    int ends_owed; /* questions for its ends that are not answered yet */
 };
 
 /* What was heard of a cluster last. */

@@ -265,7 +265,9 @@ static void
 on_ends(struct flow *flow, struct catalog_event *event, int64_t wall_ms,
     int64_t now_ms)
 {
-    for (size_t i = 0; i < event->n_ends; i++) {
+    bool newest = --flow->lane[event->lane].ends_owed == 0;
+
+    for (size_t i = 0; newest && i < event->n_ends; i++) {
         struct part *part = parts_at(flow->parts, event->ends[i].number);
 
         part->target_end = event->ends[i].high == CATALOG_UNKNOWN
@@ -273,7 +275,8 @@ on_ends(struct flow *flow, struct catalog_event *event, int64_t wall_ms,
                                : event->ends[i].high;
     }
     free(event->ends);
-    lanes_ends(flow->lanes, event->lane, wall_ms, now_ms);
+    if (newest) /* an older one is of a taking over that was given up */
+        lanes_ends(flow->lanes, event->lane, wall_ms, now_ms);
 }
 
 static void
@@ -470,6 +473,7 @@ flowtopics_ask_ends(void *ctx, int32_t lane)
         asked[n].number = part->number;
         asked[n++].partition = part->partition;
     }
+    flow->lane[lane].ends_owed++;
     flow->o.catalog.ops->ask_ends(flow->o.catalog.self, lane, asked, n);
     free(asked);
 }

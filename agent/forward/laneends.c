@@ -109,6 +109,8 @@ count_repeats(struct lanes *lanes, const struct part *part)
 {
     int64_t behind = part->target_end - 1 - part->entry.target_offset;
 
+    if (part->sent_next > part->entry.next_offset)
+        return; /* this agent sent it, and counts it when it is sent again */
     if (part->known && part->target_end != REPORT_UNKNOWN &&
         part->entry.target_offset >= 0 && behind > 0 && !lanes->o.shared_target)
         metric_add(lanes->o.metrics, METRIC_RECORDS_REPEATED, behind);
