@@ -34,6 +34,7 @@ struct agent {
     const char *tls_floor; /* a constant, or NULL */
     struct loop *loop;
     struct admin *admin;
+    struct kwatch *watch;
     struct flows *flows;
     struct serve *serve;
     bool draining;
@@ -260,16 +261,37 @@ agent_stop(struct agent *agent)
     }
 }
 
+/* On a flow's thread.  What hangs cannot be joined, so there is no drain: what
+ * was not written down is sent again after the next start. */
+static void
+on_tired(void *ctx)
+{
+    struct agent *agent = ctx;
+
+    LOG(agent->options.log, LEVEL_ERROR, "agent.tired",
+        kv_str("agent", agent->name),
+        kv_str("why", "three calls of the Kafka library within an hour did "
+                      "not come back"),
+        kv_str("help", "nothing is lost: start the agent again, if the service "
+                       "manager does not do it"),
+        kv_int("status", AGENT_TIRED_EXIT));
+    _exit(AGENT_TIRED_EXIT);
+}
+
 static bool
 make(struct agent *agent, struct err *err)
 {
-    const struct flows_options flows = {
+    struct flows_options flows = {
         .agent = agent->name,
         .drain_ms = agent->drain_ms,
         .clock = agent->options.clock,
         .log = agent->options.log,
     };
 
+    agent->watch = kflow_watch_new(on_tired, agent, err);
+    if (agent->watch == NULL)
+        return false;
+    flows.watch = agent->watch;
     agent->loop = loop_new(agent->options.clock, err);
     if (agent->loop == NULL)
         return false;
@@ -312,6 +334,7 @@ agent_free(struct agent *agent)
         return;
     serve_free(agent->serve);
     flows_free(agent->flows);
+    kflow_watch_drop(agent->watch);
     loop_free(agent->loop);
     free(agent);
 }

@@ -9,6 +9,9 @@
  *                     old ones stay; accepted: flows whose settings changed
  *                     are drained and started anew, the others stay
  *
+ * When calls of the Kafka library hang again and again it logs so and ends the
+ * process with AGENT_TIRED_EXIT.
+ *
  * Thread: the main thread, and the first call is before the second one.
  * Memory: agent_new() gives, agent_free() takes.
  * Errors: those of loaded.h, admin.h and runner.h, the part's name in front. */
@@ -21,6 +24,7 @@
 #include <stdio.h>
 
 #define AGENT_DRAIN_MS 25000
+#define AGENT_TIRED_EXIT 70 /* EX_SOFTWARE: see kflow_watch_new() */
 
 struct agent;
 struct clock;

@@ -78,6 +78,7 @@ start_one(struct flows *flows, const struct policy_flow *flow, struct err *err)
         .drain_ms = flows->options.drain_ms,
         .clock = flows->options.clock,
         .log = flows->options.log,
+        .watch = flows->options.watch,
     };
     struct runner *runner;
 

@@ -22,6 +22,7 @@
 #define FLOWS_RETRY_MS 10000
 
 struct flows;
+struct kwatch;
 struct loaded;
 
 struct flows_options {
@@ -29,6 +30,7 @@ struct flows_options {
     int64_t drain_ms;
     const struct clock *clock;
     struct log *log;
+    struct kwatch *watch; /* of the process, see kflow.h */
 };
 
 struct flows *flows_new(const struct flows_options *options,

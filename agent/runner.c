@@ -13,6 +13,7 @@
 /* Everything but the flow itself is own to the main thread. */
 struct runner {
     struct loaded *loaded;
+    struct kwatch *watch;
     const struct policy_flow *policy;
     uint64_t signature;
     bool wake_open;
@@ -57,6 +58,7 @@ open_kafka(struct runner *runner, const struct runner_options *options,
         .agent = options->agent,
         .source = loaded_source(options->loaded, flow),
         .target = loaded_target(options->loaded, flow),
+        .watch = options->watch,
         .lanes = LANES,
         .replication_factor = flow->replication_factor > 0
                                   ? (int32_t)flow->replication_factor
@@ -182,6 +184,7 @@ runner_start(const struct runner_options *options, struct err *err)
         return NULL;
     }
     runner->loaded = loaded_keep(options->loaded);
+    runner->watch = options->watch;
     runner->policy = options->flow;
     runner->signature = loaded_signature(options->loaded, options->flow);
     if (!start(runner, options, err)) {
@@ -203,7 +206,8 @@ runner_free(struct runner *runner)
     metrics_free(runner->metrics);
     if (runner->wake_open)
         wake_close(&runner->wake);
-    loaded_drop(runner->loaded);
+    if (runner->watch == NULL || !kflow_watch_leaked(runner->watch))
+        loaded_drop(runner->loaded);
     free(runner);
 }
 

@@ -6,7 +6,8 @@
  *
  * Thread: the main thread.
  * Memory: runner_start() gives, runner_free() takes; keeps a reference to the
- *         loaded policy it was started with.
+ *         loaded policy it was started with, whose clusters its Kafka clients
+ *         are made of: to the end, and for good when one was left behind.
  * Errors: whatever keeps a flow from being made; the name is in front. */
 #ifndef KEDGE_RUNNER_H
 #define KEDGE_RUNNER_H
@@ -17,6 +18,7 @@
 
 #include <stdint.h>
 
+struct kwatch;
 struct loaded;
 struct policy_flow;
 struct runner;
@@ -26,8 +28,9 @@ struct runner_options {
     const struct policy_flow *flow; /* of that policy */
     const char *agent;              /* copied */
     int64_t drain_ms;
-    const struct clock *clock; /* borrowed for its life, and so is the log */
+    const struct clock *clock; /* borrowed for its life, and so is the rest */
     struct log *log;
+    struct kwatch *watch; /* of the process, see kflow.h */
 };
 
 struct runner *runner_start(const struct runner_options *options,

@@ -52,7 +52,7 @@ open_sink(struct kflow *kflow, const struct kflow_options *options,
 
 static bool
 open_group(struct kflow *kflow, const struct kflow_options *options,
-    struct kwatch *watch, struct err *err)
+    struct err *err)
 {
     const struct kmember_options member = {
         .target = options->target,
@@ -62,7 +62,7 @@ open_group(struct kflow *kflow, const struct kflow_options *options,
         .group_id = options->group_id,
         .wake = options->wake,
         .log = options->log,
-        .watch = watch,
+        .watch = options->watch,
     };
 
     return kmember_open(&kflow->group, &member, err);
@@ -70,7 +70,7 @@ open_group(struct kflow *kflow, const struct kflow_options *options,
 
 static bool
 open_store(struct kflow *kflow, const struct kflow_options *options,
-    struct kwatch *watch, struct err *err)
+    struct err *err)
 {
     const struct kledger_options ledger = {
         .target = options->target,
@@ -80,7 +80,7 @@ open_store(struct kflow *kflow, const struct kflow_options *options,
         .group_id = options->group_id,
         .wake = options->wake,
         .log = options->log,
-        .watch = watch,
+        .watch = options->watch,
     };
 
     return kledger_open(&kflow->store, &ledger, err);
@@ -88,7 +88,7 @@ open_store(struct kflow *kflow, const struct kflow_options *options,
 
 static bool
 open_catalog(struct kflow *kflow, const struct kflow_options *options,
-    struct kwatch *watch, struct err *err)
+    struct err *err)
 {
     const struct ktopics_options topics = {
         .source = options->source,
@@ -99,27 +99,40 @@ open_catalog(struct kflow *kflow, const struct kflow_options *options,
         .create_topics = options->create_topics,
         .wake = options->wake,
         .log = options->log,
-        .watch = watch,
+        .watch = options->watch,
     };
 
     return ktopics_open(&kflow->catalog, &topics, err);
+}
+
+struct kwatch *
+kflow_watch_new(kflow_tired_fn *tired, void *ctx, struct err *err)
+{
+    return kworker_watch_new(tired, ctx, err);
+}
+
+void
+kflow_watch_drop(struct kwatch *watch)
+{
+    kworker_watch_drop(watch);
+}
+
+bool
+kflow_watch_leaked(struct kwatch *watch)
+{
+    return kworker_watch_leaked(watch);
 }
 
 bool
 kflow_open(struct kflow *kflow, const struct kflow_options *options,
     struct err *err)
 {
-    struct kwatch *watch = NULL;
     bool ok;
 
     memset(kflow, 0, sizeof *kflow);
-    ok = kflow_library_check(err) &&
-         (watch = kworker_watch_new(NULL, NULL, err)) != NULL &&
-         open_source(kflow, options, err) && open_sink(kflow, options, err) &&
-         open_group(kflow, options, watch, err) &&
-         open_store(kflow, options, watch, err) &&
-         open_catalog(kflow, options, watch, err);
-    kworker_watch_drop(watch); /* those that were opened hold it */
+    ok = kflow_library_check(err) && open_source(kflow, options, err) &&
+         open_sink(kflow, options, err) && open_group(kflow, options, err) &&
+         open_store(kflow, options, err) && open_catalog(kflow, options, err);
     if (!ok) {
         kflow_close(kflow);
         err_wrap(err, "flow %s", options->flow);

@@ -6,7 +6,8 @@
  *
  * Thread: the main thread; opening does not wait for any broker.
  * Memory: texts are copied; what is said to be borrowed is used as long as one
- *         of the five lives: clients are made anew again and again. */
+ *         of the five lives, since clients are made anew again and again, and
+ *         for good once kflow_watch_leaked(). */
 #ifndef KEDGE_KFLOW_H
 #define KEDGE_KFLOW_H
 
@@ -20,6 +21,7 @@
 #include "source.h"
 #include "wake.h"
 
+struct kwatch;
 struct secret;
 
 /* How to reach one cluster. */
@@ -42,6 +44,7 @@ struct kflow_options {
     const char *flow, *from, *agent;
     const struct kcluster *source, *target; /* borrowed for the life of the
                                              * five, with all that is in them */
+    struct kwatch *watch;       /* of the process, for all its flows; held */
     const char *ledger_topic;   /* kedge.<source cluster>.<flow>.ledger */
     const char *group_id;       /* kedge.<source cluster>.<flow> */
     int32_t lanes;              /* of a new ledger */
@@ -67,6 +70,18 @@ struct kflow {
     struct ledgerstore store;
     struct catalog catalog;
 };
+
+/* The process's watchdog over calls of the client library that do not come
+ * back.  Each is left behind with its thread, sockets and memory; the third
+ * within an hour, in whatever flow, calls `tired` on a flow's thread, which is
+ * to say so and to end the process: every crash is safe. */
+typedef void kflow_tired_fn(void *ctx);
+
+struct kwatch *kflow_watch_new(kflow_tired_fn *tired, void *ctx,
+    struct err *err) MUST_CHECK;
+void kflow_watch_drop(struct kwatch *watch); /* NULL is fine */
+/* Was any left behind?  It may still look at what its flow had borrowed. */
+bool kflow_watch_leaked(struct kwatch *watch);
 
 /* All five or none. */
 bool kflow_open(struct kflow *kflow, const struct kflow_options *options,

@@ -24,7 +24,7 @@ struct ledgerstore;
 struct log;
 struct wake;
 
-/* Texts and the cluster are copied unless said otherwise. */
+/* Texts are copied unless said otherwise. */
 struct kledger_options {
     const struct kcluster *target; /* borrowed for the life of the store */
     const char *agent, *flow;

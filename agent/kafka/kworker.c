@@ -82,6 +82,17 @@ kworker_watch_drop(struct kwatch *watch)
     free(watch);
 }
 
+bool
+kworker_watch_leaked(struct kwatch *watch)
+{
+    bool leaked;
+
+    (void)pthread_mutex_lock(&watch->lock);
+    leaked = watch->abandoned > 0;
+    (void)pthread_mutex_unlock(&watch->lock);
+    return leaked;
+}
+
 static void
 watch_count(struct kwatch *watch, int64_t now_ms)
 {

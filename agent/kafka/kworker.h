@@ -40,6 +40,9 @@ typedef void kwatch_tired_fn(void *ctx);
 /* `tired` NULL: _exit(KWORKER_ABANDONED_EXIT). */
 struct kwatch *kworker_watch_new(kwatch_tired_fn *tired, void *ctx,
     struct err *err) MUST_CHECK;
+/* Was a worker ever abandoned?  Then what was lent to its owner stays lent:
+ * the call may come back at any time.  From any thread. */
+bool kworker_watch_leaked(struct kwatch *watch);
 /* One more holder, each of whom drops it once; gives `watch`.  Workers hold
  * it themselves. */
 struct kwatch *kworker_watch_hold(struct kwatch *watch);

@@ -30,6 +30,14 @@ struct flow {
     enum flow_order last_order;
     int orders;
     struct flow_report *next; /* of flow_take_report() */
+    /* What it was opened with. */
+    const struct kcluster *source, *target;
+    struct kwatch *watch;
+};
+
+struct kwatch {
+    kflow_tired_fn *tired;
+    void *ctx;
 };
 
 /* What is alive, and what was ever made. */
@@ -41,6 +49,9 @@ static struct flowfake {
     bool hang;    /* draining does not end by itself */
     bool unclean; /* it ends, but not everything was written down */
     bool old_library;
+    bool leaked; /* a call of the library did not come back */
+    bool tires;  /* ... the third within the hour, when a flow is opened */
+    struct kflow_options kafka; /* of the newest */
     char ledger[250], group[250];
 } flowfake;
 
@@ -141,6 +152,9 @@ flow_new(const struct flow_options *options, struct flow_inbox *inbox,
     (void)snprintf(flow->name, sizeof flow->name, "%s", options->name);
     flow->options = *options;
     flow->inbox = inbox;
+    flow->source = flowfake.kafka.source;
+    flow->target = flowfake.kafka.target;
+    flow->watch = flowfake.kafka.watch;
     for (size_t i = 0; i < FLOWFAKE_MAX; i++) {
         if (flowfake.flows[i] == NULL) {
             flowfake.flows[i] = flow;
@@ -218,8 +232,11 @@ kflow_open(struct kflow *kflow, const struct kflow_options *options,
 {
     if (flowfake_is(flowfake.fail_kafka, options->flow))
         return err_set(err, ERR_KAFKA, "a setting is refused");
+    if (flowfake.tires)
+        options->watch->tired(options->watch->ctx);
     *kflow = (struct kflow){ 0 };
     flowfake.open_kafka++;
+    flowfake.kafka = *options;
     (void)snprintf(flowfake.ledger, sizeof flowfake.ledger, "%s",
         options->ledger_topic);
     (void)snprintf(flowfake.group, sizeof flowfake.group, "%s",
@@ -232,6 +249,30 @@ kflow_close(struct kflow *kflow)
 {
     (void)kflow;
     flowfake.open_kafka--;
+}
+
+struct kwatch *
+kflow_watch_new(kflow_tired_fn *tired, void *ctx, struct err *err)
+{
+    struct kwatch *watch = calloc(1, sizeof *watch);
+
+    (void)err;
+    assert(watch != NULL);
+    *watch = (struct kwatch){ tired, ctx };
+    return watch;
+}
+
+void
+kflow_watch_drop(struct kwatch *watch)
+{
+    free(watch);
+}
+
+bool
+kflow_watch_leaked(struct kwatch *watch)
+{
+    (void)watch;
+    return flowfake.leaked;
 }
 
 const char *

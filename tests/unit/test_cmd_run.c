@@ -127,19 +127,22 @@ static const struct {
     const char *label;
     const char *policy;  /* NULL: no file */
     const char *options; /* behind the policy's path */
-    bool old_library;
+    enum { FINE, OLD_LIBRARY, TIRES } fault;
     int want;
     const char *want_said;
 } fails[] = {
-    { "a policy that is refused", "version: 7\n", "", false, CMD_CONFIG,
+    { "a policy that is refused", "version: 7\n", "", FINE, CMD_CONFIG,
         "is refused: " },
-    { "no policy", NULL, "", false, CMD_NO_INPUT, "kedge: policy: " },
+    { "no policy", NULL, "", FINE, CMD_NO_INPUT, "kedge: policy: " },
     { "a library that is too old", AGENTFIX_HEAD AGENTFIX_FLOW("a", "x"), "",
-        true, CMD_CONFIG, "too old" },
-    { "a level that is not there", NULL, " --log-level loud", false, CMD_USAGE,
+        OLD_LIBRARY, CMD_CONFIG, "too old" },
+    { "calls of the library that do not come back",
+        AGENTFIX_HEAD AGENTFIX_FLOW("a", "x"), "", TIRES, CMD_SOFTWARE,
+        "event=agent.tired" },
+    { "a level that is not there", NULL, " --log-level loud", FINE, CMD_USAGE,
         "one of error, warn, info, debug" },
-    { "an empty name", NULL, " --name=", false, CMD_USAGE, "1 to 64 bytes" },
-    { "a second policy", NULL, " other", false, CMD_USAGE,
+    { "an empty name", NULL, " --name=", FINE, CMD_USAGE, "1 to 64 bytes" },
+    { "a second policy", NULL, " other", FINE, CMD_USAGE,
         "one word too many: other" },
 };
 
@@ -154,7 +157,10 @@ test_fails(void **state)
         int status;
 
         print_message("%s\n", fails[i].label);
-        flowfake = (struct flowfake){ .old_library = fails[i].old_library };
+        flowfake = (struct flowfake){
+            .old_library = fails[i].fault == OLD_LIBRARY,
+            .tires = fails[i].fault == TIRES,
+        };
         agentfix_new(&fix);
         if (fails[i].policy != NULL)
             agentfix_file(&fix, "p", fails[i].policy, 0600, NULL);

@@ -17,6 +17,7 @@
 /* Flows under a policy that the test changes. */
 struct place {
     struct agentfix fix;
+    struct kwatch watch;
     struct flows *flows;
 };
 
@@ -40,7 +41,8 @@ begin(struct place *place, const char *text)
 {
     const struct flows_options options = { .agent = "edge1",
         .drain_ms = 25000,
-        .clock = clock_system() };
+        .clock = clock_system(),
+        .watch = &place->watch };
     struct loaded *loaded;
     struct err err;
 
@@ -148,6 +150,62 @@ test_successor_waits(void **state)
     assert_int_equal(flowfake.made, 3);
     assert_true(flowfake_wants("a", "xy", &why));
     end(&place);
+}
+
+/* Every text of a cluster can be read, and says which one it is. */
+static void
+expect_clusters(const struct flow *flow, const char *source, const char *target)
+{
+    assert_string_equal(flow->source->alias, source);
+    assert_string_equal(flow->target->alias, target);
+    assert_non_null(strstr(flow->source->bootstrap, "127.0.0.1:"));
+    assert_non_null(strstr(flow->target->bootstrap, "127.0.0.1:"));
+    for (size_t i = 0; i < flow->source->n_plaintext_networks; i++)
+        assert_non_null(strchr(flow->source->plaintext_networks[i], '/'));
+}
+
+/* Its clients are made anew at any time: how to reach its clusters is there as
+ * long as the flow is, however often the policy has changed meanwhile. */
+static void
+test_clusters_live_as_long_as_the_flow(void **state)
+{
+    static const struct {
+        const char *label, *after;
+        bool stays; /* the same flow goes on, else its successor begins */
+    } rows[] = {
+        { "a flow that stays, of a policy that is gone", A B, true },
+        { "one that changed and drains for long", A_CHANGED, false },
+        { "one that was turned round",
+            "  a: {from: two, to: one, topics: {include: [x]}}\n", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct place place;
+        struct flow *old;
+
+        print_message("%s\n", rows[i].label);
+        begin(&place, A);
+        flowfake.hang = true;
+        old = flowfake_find("a");
+        for (int again = 0; again < 3; again++) {
+            change(&place, rows[i].after, again);
+            flows_tick(place.flows, again);
+            assert_ptr_equal(flowfake_find("a"), old);
+            expect_clusters(old, "one", "two");
+            assert_ptr_equal(old->watch, &place.watch);
+        }
+        assert_int_equal(old->draining, !rows[i].stays);
+        if (!rows[i].stays) {
+            old->stopped = true;
+            flows_tick(place.flows, 5);
+            assert_int_equal(flowfake.made, 2);
+            expect_clusters(flowfake_find("a"), i == 2 ? "two" : "one",
+                i == 2 ? "one" : "two");
+            assert_ptr_equal(flowfake_find("a")->watch, &place.watch);
+        }
+        end(&place);
+    }
 }
 
 /* Changed, and changed back while it drains: it starts anew all the same. */
@@ -283,6 +341,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_successor_waits),
+        cmocka_unit_test(test_clusters_live_as_long_as_the_flow),
         cmocka_unit_test(test_changed_back),
         cmocka_unit_test(test_one_that_does_not_start),
         cmocka_unit_test(test_all_or_none_at_the_start),

@@ -389,8 +389,10 @@ the_third_within_an_hour_ends_the_process(void **state)
         struct scene *scene = scene_new();
         int n = 0;
 
+        assert_false(kworker_watch_leaked(scene->watch));
         for (; n < 5 && tired_cases[i].at_ms[n] != 0; n++)
             abandon_one(scene, tired_cases[i].at_ms[n]);
+        assert_true(kworker_watch_leaked(scene->watch));
         if (atomic_load(&scene->n_tired) != tired_cases[i].want_tired)
             fail_msg("%s", tired_cases[i].label);
         for (int j = 0; j < n; j++)

@@ -102,6 +102,43 @@ test_options(void **state)
     free_place(&place);
 }
 
+/* What was left behind may still look at the clusters: they are kept. */
+static void
+test_left_behind(void **state)
+{
+    static const struct {
+        const char *label;
+        bool leaked;
+    } rows[] = {
+        { "all calls came back", false },
+        { "one did not", true },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct kwatch watch = { 0 };
+        struct place place;
+        struct runner *runner;
+        struct err err;
+
+        print_message("%s\n", rows[i].label);
+        make_place(&place, AGENTFIX_FLOW("a", "x"));
+        place.options.watch = &watch;
+        runner = runner_start(&place.options, &err);
+        assert_non_null(runner);
+        assert_ptr_equal(flowfake_find("a")->watch, &watch);
+        flowfake.leaked = rows[i].leaked;
+        runner_drain(runner);
+        runner_free(runner);
+        if (rows[i].leaked) {
+            loaded_drop(place.loaded); /* the runner's is still there */
+            assert_string_equal(flowfake.kafka.source->bootstrap,
+                "127.0.0.1:1");
+        }
+        free_place(&place);
+    }
+}
+
 static void
 test_failures(void **state)
 {
@@ -205,6 +242,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_left_behind),
         cmocka_unit_test(test_failures),
         cmocka_unit_test(test_reports),
         cmocka_unit_test(test_orders_and_drain),
