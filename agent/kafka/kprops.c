@@ -6,6 +6,8 @@
 #include <inttypes.h>
 
 #define NUMBER_MAX 32
+#define PREFETCH_DEFAULT (INT64_C(64) << 20)
+#define RECORD_COST 512 /* bytes that a record's books count for */
 
 #define SOURCE (1U << KCONF_SOURCE)
 #define DATA (1U << KCONF_DATA)
@@ -72,13 +74,14 @@ static const struct kprops rows[] = {
         "Headers are read up to the end." },
     { "queued.max.messages.kbytes", SOURCE, KPROPS_PREFETCH, NULL,
         "Bytes read ahead, over all partitions." },
-    { "queued.min.messages", SOURCE, KPROPS_FIXED, "100000",
-        "Records read ahead, which bounds small ones: each costs about 430 "
-        "bytes besides its own." },
+    { "queued.min.messages", SOURCE, KPROPS_PREFETCH_RECORDS, NULL,
+        "Records read ahead, one for every 512 bytes, which bounds small ones: "
+        "each costs about 430 bytes besides its own." },
     { "fetch.message.max.bytes", SOURCE, KPROPS_FIXED, "1048576",
         "One partition in one answer; a larger record still comes." },
-    { "fetch.max.bytes", SOURCE, KPROPS_FIXED, "16777216",
-        "A record that is held holds its whole answer." },
+    { "fetch.max.bytes", SOURCE, KPROPS_FETCH, NULL,
+        "A quarter of what is read ahead: an answer may come when all but one "
+        "byte is used up, and a record that is held holds its whole answer." },
     { "fetch.max.bytes", MEMBER, KPROPS_FIXED, "1048576",
         "The member reads nothing of worth." },
     { "fetch.wait.max.ms", SOURCE | LEDGER, KPROPS_FIXED, "100",
@@ -154,14 +157,15 @@ secret_or_null(const struct secret *secret)
     return secret != NULL ? secret_text(secret) : NULL;
 }
 
+/* So many bytes, shared out, within limits. */
 static int64_t
-prefetch_kbytes(const struct kconf_options *options)
+prefetch(const struct kconf_options *options, int64_t share, int64_t least,
+    int64_t most)
 {
-    int64_t kbytes = options->prefetch_bytes / 1024;
+    int64_t bytes = options->prefetch_bytes;
+    int64_t value = (bytes == 0 ? PREFETCH_DEFAULT : bytes) / share;
 
-    if (options->prefetch_bytes == 0)
-        return 65536;
-    return kbytes < 1 ? 1 : kbytes > 2097151 ? 2097151 : kbytes;
+    return value < least ? least : value > most ? most : value;
 }
 
 const char *
@@ -210,7 +214,11 @@ kprops_value(const struct kprops *row, const struct kconf_options *options,
     case KPROPS_MESSAGE_MAX:
         return number(buffer, KCONF_MESSAGE_MAX_BYTES);
     case KPROPS_PREFETCH:
-        return number(buffer, prefetch_kbytes(options));
+        return number(buffer, prefetch(options, 1024, 1, 2097151));
+    case KPROPS_PREFETCH_RECORDS:
+        return number(buffer, prefetch(options, RECORD_COST, 1000, 100000));
+    case KPROPS_FETCH:
+        return number(buffer, prefetch(options, 4, 1 << 20, 16 << 20));
     case KPROPS_ISOLATION:
         return options->read_uncommitted ? "read_uncommitted"
                                          : "read_committed";

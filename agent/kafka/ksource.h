@@ -15,8 +15,9 @@
  * Thread: the flow's.  next() may wait for the library's own thread, not for a
  *         broker, when orders have been collected.
  * Memory: grows with topics and partitions; what is read ahead is bounded by
- *         prefetch_bytes of values and by 100 000 records.  All records must
- *         be released before free(), which else never returns.
+ *         prefetch_bytes of values and by a record for every 512 of them, and
+ *         for each broker by one answer more.  All records must be released
+ *         before free(), which else never returns.
  * Cost:   no allocation for a record without headers; those of one with
  *         headers are parsed once. */
 #ifndef KEDGE_KSOURCE_H

@@ -179,17 +179,24 @@ static const struct {
 };
 
 static const char *
-value_in_table(enum kconf_client client, const char *name, char *buffer)
+value_for(const struct kconf_options *options, const char *name, char *buffer)
 {
-    const struct kconf_options options = options_of(client, &plain);
     size_t n;
     const struct kprops *rows = kprops_rows(&n);
 
     for (size_t i = 0; i < n; i++)
         if (strcmp(rows[i].name, name) == 0 &&
-            (rows[i].clients & (1U << client)) != 0)
-            return kprops_value(&rows[i], &options, buffer, KPROPS_VALUE_MAX);
+            (rows[i].clients & (1U << options->client)) != 0)
+            return kprops_value(&rows[i], options, buffer, KPROPS_VALUE_MAX);
     return NULL;
+}
+
+static const char *
+value_in_table(enum kconf_client client, const char *name, char *buffer)
+{
+    const struct kconf_options options = options_of(client, &plain);
+
+    return value_for(&options, name, buffer);
 }
 
 static void
@@ -216,15 +223,16 @@ limits_are_kept(void **state)
     static const struct {
         const char *label;
         int64_t prefetch;
-        const char *want;
+        const char *kbytes, *records, *answer;
     } cases[] = {
-        { "less than the least", 1, "1" },
-        { "sixteen MiB", INT64_C(16) << 20, "16384" },
-        { "more than the library takes", INT64_C(1) << 40, "2097151" },
+        { "less than the least", 1, "1", "1000", "1048576" },
+        { "a quarter of MiB", INT64_C(1) << 18, "256", "1000", "1048576" },
+        { "sixteen MiB", INT64_C(16) << 20, "16384", "32768", "4194304" },
+        { "the default", 0, "65536", "100000", "16777216" },
+        { "more than the library takes", INT64_C(1) << 40, "2097151", "100000",
+            "16777216" },
     };
     char buffer[KPROPS_VALUE_MAX];
-    size_t n;
-    const struct kprops *rows = kprops_rows(&n);
 
     (void)state;
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
@@ -232,11 +240,13 @@ limits_are_kept(void **state)
 
         print_message("%s\n", cases[c].label);
         options.prefetch_bytes = cases[c].prefetch;
-        for (size_t i = 0; i < n; i++)
-            if (rows[i].from == KPROPS_PREFETCH)
-                assert_string_equal(kprops_value(&rows[i], &options, buffer,
-                                        sizeof buffer),
-                    cases[c].want);
+        assert_string_equal(value_for(&options, "queued.max.messages.kbytes",
+                                buffer),
+            cases[c].kbytes);
+        assert_string_equal(value_for(&options, "queued.min.messages", buffer),
+            cases[c].records);
+        assert_string_equal(value_for(&options, "fetch.max.bytes", buffer),
+            cases[c].answer);
     }
 }
 
