@@ -302,10 +302,12 @@ look_at_rate(struct flow *flow, int32_t number)
     for (const struct part *part = parts_of_lane(flow->parts, number);
          part != NULL; part = part->next_in_lane)
         lane->reading += part->reading;
-    if (lane->acked_cost > 0 || lane->sink_cost == 0)
+    if (lane->acked_cost > 0 || lane->sink_cost == 0) {
         lane->quiet_s = 0;
-    else
+        lane->quiet_at = flow->read_bytes;
+    } else {
         lane->quiet_s++;
+    }
     lane->rate = (3 * lane->rate + lane->acked_cost) / 4;
     lane->acked_cost = 0;
     lane->quota = lane->rate * QUOTA_RATE_S;
@@ -327,20 +329,30 @@ others_could_move(const struct flow *flow, int32_t number)
     return false;
 }
 
-/* A lane whose target stands (a leader that is dead) and which has more than
- * what is left for all others: its queue is dropped, the source has it, and
- * it is not read until an ack comes. */
+/* More than what is left for all others; or it has been quiet for so long that
+ * what it has may hold too much: each record keeps all of the answer of the
+ * source that it came in, and those that came with it have moved on. */
+static bool
+has_too_much(const struct flow *flow, const struct flow_lane *lane)
+{
+    return lane->queued_cost + lane->sink_cost >
+               flowlane_budget(flow) - flow->cost ||
+           flow->read_bytes - lane->quiet_at > flow->o.max_in_flight_bytes;
+}
+
+/* A lane whose target stands (a leader that is dead) and which has too much:
+ * its queue is dropped, the source has it, and it is not read until an ack
+ * comes. */
 static void
 look_at_queue(struct flow *flow, int32_t number)
 {
     struct flow_lane *lane = &flow->lane[number];
-    int64_t left = flowlane_budget(flow) - flow->cost;
 
     if (lane->stuck && lane->quiet_s == 0) {
         lane->stuck = false;
         open_parts(flow, number);
     } else if (!lane->stuck && !lane->resend && lane->quiet_s >= STUCK_S &&
-               lane->n > 0 && lane->queued_cost + lane->sink_cost > left &&
+               lane->n > 0 && has_too_much(flow, lane) &&
                others_could_move(flow, number)) {
         LOG(flow->o.log, LEVEL_WARN, "lane.stuck", kv_str("flow", flow->name),
             kv_int("lane", number), kv_int("queued", (int64_t)lane->n),

@@ -225,6 +225,7 @@ flowmove_read(struct flow *flow, int64_t now_ms)
     }
     if (n == 0)
         return false;
+    flow->read_bytes += bytes;
     metric_add(flow->o.metrics, METRIC_RECORDS_READ, (int64_t)n);
     metric_add(flow->o.metrics, METRIC_BYTES_READ, bytes);
     if (flow->pace.bytes_per_s > 0)

@@ -36,6 +36,7 @@ struct flow_lane {
     int32_t reading;     /* partitions that the source is reading */
     int32_t quiet_s;     /* so long the sink has had some and no ack came */
     bool stuck;          /* not read until an ack comes; its queue is empty */
+    int64_t quiet_at;    /* flow->read_bytes when it was not quiet, last */
     int64_t batch_bytes; /* as the sink was opened with; 0: its default */
     bool open;           /* the sink has a client for it */
     bool resend;         /* its client failed: nothing of the lane is read or
@@ -77,6 +78,7 @@ struct flow {
     enum flow_link source_link, target_link;
     int64_t source_down_ms; /* since when, 0: it is up */
     int64_t cost;           /* of all lanes: queued_cost and sink_cost */
+    int64_t read_bytes;     /* ever */
     struct pace pace;
     int64_t read_at_ms; /* the pace says: not before */
     /* When each is due next; 0: at once. */

@@ -368,6 +368,35 @@ a_lane_that_stands_leaves_room_for_the_others(void **state)
     flowfix_free(&fix);
 }
 
+/* The others have room, but what the standing lane has of the source's answers
+ * would grow with all that passes by. */
+static void
+a_lane_that_stands_while_much_passes_by_keeps_nothing(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *dead, *alive;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    dead = in_lane(&fix, 0, 100, 40000);
+    alive = in_lane(&fix, 1, 20, 40000);
+    fix.memory->lane[0].acks = 0;
+    flowfix_start(&fix);
+    flowfix_go(&fix, 5000);
+    assert_false(fix.flow->lane[0].stuck);
+    assert_true(fix.flow->lane[0].n > 0);
+    memory_append(&alive->partition[0], 800, 40000);
+    flowfix_go(&fix, 10000);
+    assert_true(memory_arrived(&alive->partition[0], 0, 820));
+    assert_true(fix.flow->lane[0].stuck);
+    assert_int_equal(fix.flow->lane[0].n, 0);
+    fix.memory->lane[0].acks = -1;
+    flowfix_go(&fix, 10000);
+    assert_true(memory_arrived(&dead->partition[0], 0, 100));
+    assert_int_equal(memory_repeats(&dead->partition[0]), 0);
+    flowfix_free(&fix);
+}
+
 static void
 no_lane_counts_as_stuck_when_none_could_move(void **state)
 {
@@ -435,6 +464,7 @@ main(void)
         cmocka_unit_test(an_empty_queue_gives_its_room_back),
         cmocka_unit_test(a_rate_limit_is_kept_every_second),
         cmocka_unit_test(a_lane_that_stands_leaves_room_for_the_others),
+        cmocka_unit_test(a_lane_that_stands_while_much_passes_by_keeps_nothing),
         cmocka_unit_test(no_lane_counts_as_stuck_when_none_could_move),
         cmocka_unit_test(a_stuck_lane_is_handed_over_and_taken_again),
     };
