@@ -14,6 +14,7 @@
 #include "tlsio.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 
 #define TICK_MS INT64_C(1000)
 #define DRAIN_TICK_MS 50
+#define FILES_MIN 256 /* one flow between two brokers has up to 90 open */
 
 /* All of it is own to the main thread. */
 struct agent {
@@ -98,6 +100,11 @@ start_limits(struct agent *agent, struct err *err)
     if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
         return err_sys(err, ERR_IO, "RLIMIT_NOFILE");
     limit.rlim_cur = limit.rlim_max;
+    if (limit.rlim_cur < FILES_MIN)
+        return err_set(err, ERR_CONFIG,
+            "no more than %" PRIu64 " open files are allowed here, and %d are "
+            "needed at least: LimitNOFILE= of the unit, or ulimit -n",
+            (uint64_t)limit.rlim_cur, FILES_MIN);
     if (setrlimit(RLIMIT_NOFILE, &limit) == -1)
         return err_sys(err, ERR_IO, "RLIMIT_NOFILE");
     LOG(agent->options.log, LEVEL_DEBUG, "agent.limits",

@@ -52,6 +52,8 @@ loop_block_signals(struct err *err)
     sigemptyset(&ignore.sa_mask);
     if (sigaction(SIGPIPE, &ignore, NULL) == -1)
         return err_sys(err, ERR_IO, "SIGPIPE");
+    if (sigaction(SIGXFSZ, &ignore, NULL) == -1)
+        return err_sys(err, ERR_IO, "SIGXFSZ");
     return true;
 }
 

@@ -28,8 +28,8 @@ typedef void loop_ready_fn(void *ctx, int64_t now_ms);
 /* Called once for each signal that came. */
 typedef void loop_signal_fn(void *ctx, int signal, int64_t now_ms);
 
-/* Blocks SIGTERM, SIGINT and SIGHUP and ignores SIGPIPE.  Before the second
- * thread exists: threads inherit the mask. */
+/* Blocks SIGTERM, SIGINT and SIGHUP and ignores SIGPIPE and SIGXFSZ.  Before
+ * the second thread exists: threads inherit the mask. */
 bool loop_block_signals(struct err *err) MUST_CHECK;
 
 /* The clock is borrowed for the life of the loop. */

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import resource
 
 import pytest
 
@@ -313,6 +314,17 @@ def test_run_refuses_what_check_refuses(lab, work):
     agent.write(lab.policy())
     assert agent_kit.run("check", agent.policy).returncode == 0
     assert agent_kit.run("run", work / "no-such.yaml").returncode == 66
+
+
+def test_run_refuses_too_few_open_files(lab):
+    """It would start, and then stand for want of sockets."""
+    agent = lab.agents.new(lab.policy())
+
+    def few():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    done = agent_kit.run("run", agent.policy, preexec_fn=few)
+    assert done.returncode == 78
+    assert "LimitNOFILE" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-512", "SCRAM-SHA-256",

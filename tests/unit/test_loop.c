@@ -168,6 +168,8 @@ test_signals(void **state)
     }
     /* A pipe that nobody reads is an error of write(2), not an end. */
     assert_int_equal(kill(getpid(), SIGPIPE), 0);
+    /* And so is a log that may not grow any more. */
+    assert_int_equal(kill(getpid(), SIGXFSZ), 0);
     assert_int_equal(seen.now_ms, 42);
     loop_free(seen.loop);
 }
