@@ -169,13 +169,15 @@ do_open(void *self, int32_t number, int64_t batch_bytes, struct err *err)
     struct ksink *ks = enter(self);
     struct kreaper_client *client = NULL;
     struct lane *lane;
+    int64_t bytes;
 
     assert(number >= 0 && open_lane(ks, number) == NULL);
     if (!room_for_lane(ks, number) ||
         (client = calloc(1, sizeof *client)) == NULL)
         return err_set(err, ERR_MEMORY, "lane %d", number);
     lane = &ks->lanes[number];
-    client->rk = open_client(ks, batch_size(lane, batch_bytes), err);
+    bytes = batch_size(lane, batch_bytes);
+    client->rk = open_client(ks, bytes, err);
     if (client->rk == NULL)
         goto fail;
     client->queue = rd_kafka_queue_get_main(client->rk);
@@ -184,7 +186,8 @@ do_open(void *self, int32_t number, int64_t batch_bytes, struct err *err)
         goto fail;
     rd_kafka_queue_io_event_enable(client->queue, ks->options.wake->fd, &one,
         sizeof one);
-    *lane = (struct lane){ .client = client, .batch_bytes = lane->batch_bytes };
+    *lane = (struct lane){ client, .batch_bytes = bytes,
+        .most_bytes = lane->most_bytes };
     return true;
 fail:
     if (client->queue != NULL)

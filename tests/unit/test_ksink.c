@@ -246,6 +246,58 @@ after_a_batch_is_through_there_are_batches_again(void **state)
     }
 }
 
+static char batch_size[16]; /* of the newest client */
+
+static void
+note_batch_size(rd_kafka_conf_t *conf)
+{
+    size_t size = sizeof batch_size;
+
+    assert_int_equal(rd_kafka_conf_get(conf, "batch.size", batch_size, &size),
+        RD_KAFKA_CONF_OK);
+}
+
+static int
+set_up_noting(void **state)
+{
+    *state = sinkfix_open(note_batch_size, 1000);
+    return 0;
+}
+
+static void
+a_batch_that_is_too_large_halves_those_that_follow(void **state)
+{
+    static const struct {
+        const char *label, *size;
+        bool refused;
+    } openings[] = {
+        { "the first has the default", "1000000", true },
+        { "refused once", "500000", true },
+        { "refused twice", "250000", false },
+        { "and it stays so", "250000", false },
+    };
+    struct sinkfix *scene = *state;
+    int64_t at = 0;
+
+    kafkafix_fill(&scene->fix, 0, 0, 50);
+    for (size_t i = 0; i < sizeof openings / sizeof openings[0]; i++) {
+        print_message("%s\n", openings[i].label);
+        sinkfix_open_lane(scene, 0);
+        assert_string_equal(batch_size, openings[i].size);
+        sinkfix_attach(scene, 0, 0, 0);
+        scene->n_failed = 0;
+        at += 5; /* beyond those that go one at a time */
+        sinkfix_read_part(scene, 0, 0, at);
+        if (openings[i].refused) {
+            rd_kafka_mock_push_request_errors(scene->fix.to, SINKFIX_PRODUCE, 1,
+                RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+            sinkfix_forward(scene, 3);
+            sinkfix_wait_failed(scene);
+        }
+        scene->sink.ops->close(scene->sink.self, 0);
+    }
+}
+
 static void
 a_partition_that_the_target_lacks_waits(void **state)
 {
@@ -285,6 +337,7 @@ main(void)
         TEST(the_culprit_of_a_batch_is_found, sinkfix_set_up_slow),
         TEST(after_a_batch_is_through_there_are_batches_again,
             sinkfix_set_up_slow),
+        TEST(a_batch_that_is_too_large_halves_those_that_follow, set_up_noting),
         TEST(a_partition_that_the_target_lacks_waits, sinkfix_set_up),
     };
 
