@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define HOLD_FROM 4096 /* bytes of a value from which it is not copied */
+#define HOLD_MS 1000   /* after an ack; a record holds its whole answer */
 #define BATCH_BYTES 1000000
 #define BATCH_BYTES_LEAST 1024
 #define BATCH_BYTES_MOST 16777216
@@ -40,6 +41,7 @@ struct part {
     int32_t lane;
     bool attached;
     int64_t in_flight;     /* in the lane's present client */
+    int64_t moved_ms;      /* nothing was in flight, or an ack came */
     int64_t careful_until; /* up to this offset one at a time; or NOTHING */
 };
 
@@ -54,7 +56,8 @@ struct ksink {
     struct lane *lanes;
     struct part *parts;
     size_t n_lanes, n_parts;
-    size_t turn; /* the lane that poll() begins with */
+    size_t turn;    /* the lane that poll() begins with */
+    int64_t now_ms; /* of the newest poll() */
 };
 
 static struct ksink *
@@ -250,11 +253,9 @@ do_detach(void *self, int32_t number)
 static void
 refresh(struct ksink *ks, struct lane *lane, const struct record *record)
 {
-    int64_t now_ms = clock_mono_ms(clock_system());
-
-    if (now_ms < lane->refresh_ms)
+    if (ks->now_ms < lane->refresh_ms)
         return;
-    lane->refresh_ms = now_ms + REFRESH_EVERY_MS;
+    lane->refresh_ms = ks->now_ms + REFRESH_EVERY_MS;
     kparts_refresh(lane->client->names, record->part);
     LOG(ks->options.log, LEVEL_WARN, "sink.waits", kv_str("flow", ks->flow),
         kv_str("topic", ks->parts[record->part].topic),
@@ -299,7 +300,9 @@ do_send(void *self, struct record *record, struct err *err)
         return SINK_FULL;
     if (!krecord_can_be_sent(record, err))
         return SINK_REFUSED;
-    if (record->value_len >= HOLD_FROM)
+    if (part->in_flight == 0)
+        part->moved_ms = ks->now_ms;
+    if (record->value_len >= HOLD_FROM && ks->now_ms - part->moved_ms < HOLD_MS)
         hold = krecord_message(record);
     error = krecord_send(record, lane->client->rk,
         kparts_topic(lane->client->names, record->part), part->partition,
@@ -346,6 +349,7 @@ tell(struct ksink *ks, int32_t number, const rd_kafka_message_t *message)
         return; /* the number was given to another partition meanwhile */
     part = &ks->parts[done.part];
     part->in_flight--;
+    part->moved_ms = ks->now_ms;
     if (message->err != 0)
         done.err = fail(lane, part, message->err, done.offset);
     else if (done.offset >= part->careful_until)
@@ -367,18 +371,15 @@ end_fatally(struct lane *lane)
 static void
 take_event(struct lane *lane, rd_kafka_event_t *event)
 {
-    switch (rd_kafka_event_type(event)) {
-    case RD_KAFKA_EVENT_DR:
+    rd_kafka_event_type_t type = rd_kafka_event_type(event);
+
+    if (type == RD_KAFKA_EVENT_DR) {
         lane->several = rd_kafka_event_message_count(event) > 1;
         lane->client->event = event;
         return; /* destroyed when it is read */
-    case RD_KAFKA_EVENT_ERROR:
-        if (rd_kafka_event_error_is_fatal(event))
-            end_fatally(lane);
-        break;
-    default:
-        break;
     }
+    if (type == RD_KAFKA_EVENT_ERROR && rd_kafka_event_error_is_fatal(event))
+        end_fatally(lane);
     rd_kafka_event_destroy(event);
 }
 
@@ -435,6 +436,7 @@ do_poll(void *self, size_t max)
     struct ksink *ks = enter(self);
     size_t n = 0;
 
+    ks->now_ms = clock_mono_ms(ks->options.clock);
     for (size_t i = 0; i < ks->n_lanes && n < max; i++) {
         size_t number = (ks->turn + i) % ks->n_lanes;
 
@@ -482,6 +484,8 @@ ksink_open(struct sink *sink, const struct ksink_options *options,
     if (ks == NULL)
         return err_set(err, ERR_MEMORY, "sink of %s", options->flow);
     ks->options = *options;
+    if (options->clock == NULL)
+        ks->options.clock = clock_system();
     (void)snprintf(ks->agent, sizeof ks->agent, "%s", options->agent);
     (void)snprintf(ks->flow, sizeof ks->flow, "%s", options->flow);
     (void)snprintf(ks->compression, sizeof ks->compression, "%s",
@@ -490,7 +494,6 @@ ksink_open(struct sink *sink, const struct ksink_options *options,
         free(ks);
         return false;
     }
-    sink->ops = &ops;
-    sink->self = ks;
+    *sink = (struct sink){ &ops, ks };
     return true;
 }

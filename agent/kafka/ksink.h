@@ -1,7 +1,8 @@
 /* ksink.h - fills sink.h: one idempotent, gapless producer for each lane.
  *
  * Values of 4 kB and more are not copied: the consumed message is held until
- * its report.  Headers are handed over as they are.  A record that the library
+ * its report, as long as reports come; while a partition stands still they are
+ * copied, since a held message keeps all of the answer it came in.  Headers are handed over as they are.  A record that the library
  * cannot carry unchanged is refused: its time is 0, which the library takes as
  * "now", or negative and not -1.
  *
@@ -29,6 +30,7 @@
 
 #include <librdkafka/rdkafka.h>
 
+struct clock;
 struct kcluster;
 struct log;
 struct wake;
@@ -41,9 +43,10 @@ struct ksink_options {
     int64_t linger_ms;              /* 0: the default, 25 */
     sink_done_fn *done;
     sink_failed_fn *failed;
-    void *ctx;               /* borrowed for the life of the sink */
-    const struct wake *wake; /* the same */
-    struct log *log;         /* the same */
+    void *ctx;                 /* borrowed for the life of the sink */
+    const struct wake *wake;   /* the same */
+    const struct clock *clock; /* the same; NULL: this machine's */
+    struct log *log;           /* the same */
     void (*configure)(rd_kafka_conf_t *conf); /* as in kconf.h */
 };
 

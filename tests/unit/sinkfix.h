@@ -29,7 +29,17 @@ struct sinkfix {
     size_t n_failed; /* calls of sinkfix_on_failed() */
     size_t n_told_at_failure;
     struct err failure;
+    struct clock clock; /* of the sink: stands but for passed_ms */
+    int64_t passed_ms;
 };
+
+static inline int64_t
+sinkfix_now(void *ctx)
+{
+    const struct sinkfix *scene = ctx;
+
+    return 100000 + scene->passed_ms;
+}
 
 static inline void
 sinkfix_on_done(void *ctx, const struct sink_done *done)
@@ -84,6 +94,7 @@ sinkfix_open(void (*configure)(rd_kafka_conf_t *conf), int64_t linger_ms)
 
     assert_non_null(scene);
     kafkafix_open(&scene->fix);
+    scene->clock = (struct clock){ sinkfix_now, sinkfix_now, scene };
     const struct ksource_options source = {
         .cluster = &scene->fix.source,
         .agent = "a1",
@@ -100,6 +111,7 @@ sinkfix_open(void (*configure)(rd_kafka_conf_t *conf), int64_t linger_ms)
         .failed = sinkfix_on_failed,
         .ctx = scene,
         .wake = &scene->fix.wake,
+        .clock = &scene->clock,
         .configure = configure,
     };
     if (!ksource_open(&scene->source, &source, &err) ||
@@ -112,7 +124,8 @@ static inline void
 sinkfix_close(struct sinkfix *scene)
 {
     scene->sink.ops->free(scene->sink.self);
-    scene->source.ops->free(scene->source.self);
+    if (scene->source.ops != NULL)
+        scene->source.ops->free(scene->source.self);
     kafkafix_close(&scene->fix);
     free(scene);
 }

@@ -246,6 +246,30 @@ after_a_batch_is_through_there_are_batches_again(void **state)
     }
 }
 
+/* The source can end only when nothing of it is held. */
+static void
+a_partition_that_stands_holds_nothing_of_the_source(void **state)
+{
+    struct sinkfix *scene = *state;
+    struct source none = { 0 };
+
+    kafkafix_fill(&scene->fix, 0, 0, 1); /* small: is copied in any case */
+    kafkafix_fill_large(&scene->fix, 0, 5, SINKFIX_LARGE);
+    sinkfix_open_lane(scene, 0);
+    sinkfix_attach(scene, 0, 0, 0);
+    sinkfix_read_part(scene, 0, 0, 0);
+    sinkfix_set_target(scene, false);
+    (void)scene->sink.ops->poll(scene->sink.self, 1);
+    sinkfix_forward(scene, 1);
+    scene->passed_ms = 2000;
+    (void)scene->sink.ops->poll(scene->sink.self, 1);
+    sinkfix_forward(scene, 5);
+    scene->source.ops->free(scene->source.self);
+    scene->source = none;
+    sinkfix_set_target(scene, true);
+    sinkfix_wait_told(scene, 6);
+}
+
 static char batch_size[16]; /* of the newest client */
 
 static void
@@ -337,6 +361,8 @@ main(void)
         TEST(the_culprit_of_a_batch_is_found, sinkfix_set_up_slow),
         TEST(after_a_batch_is_through_there_are_batches_again,
             sinkfix_set_up_slow),
+        TEST(a_partition_that_stands_holds_nothing_of_the_source,
+            sinkfix_set_up),
         TEST(a_batch_that_is_too_large_halves_those_that_follow, set_up_noting),
         TEST(a_partition_that_the_target_lacks_waits, sinkfix_set_up),
     };
