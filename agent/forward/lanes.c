@@ -292,8 +292,13 @@ lanes_on_group(struct lanes *lanes, const struct group_event *event,
 {
     struct lane *lane;
 
-    if (event->lane < 0 || event->lane >= lanes->o.n_lanes)
+    if (event->lane < 0)
         return;
+    if (event->lane >= lanes->o.n_lanes) { /* the ledger was widened */
+        if (event->kind == GROUP_REVOKED)  /* or no other would be moved */
+            lanes->o.group.ops->release(lanes->o.group.self, event->lane);
+        return;
+    }
     lane = &lanes->lane[event->lane];
     switch (event->kind) {
     case GROUP_ASSIGNED:

@@ -449,10 +449,33 @@ a_flow_runs_on_its_thread(void **state)
     memory_free(fix.memory);
 }
 
+/* Somebody widened the ledger: nothing belongs to such a lane, but a member who
+ * does not give it back when asked would hold up the whole group. */
+static void
+a_lane_that_the_flow_does_not_know_is_given_back(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    topic = memory_topic(fix.memory, "t", 2, 10, 100);
+    flowfix_start(&fix);
+    memory_tell(fix.memory, GROUP_ASSIGNED, 2, "");
+    memory_tell(fix.memory, GROUP_REVOKED, 2, "");
+    flowfix_go(&fix, 100);
+    assert_int_equal(fix.memory->lane[2].released, 1);
+    memory_append(&topic->partition[0], 10, 100);
+    flowfix_go(&fix, 1000);
+    assert_true(memory_arrived(&topic->partition[0], 0, 20));
+    flowfix_free(&fix);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lane_that_the_flow_does_not_know_is_given_back),
         cmocka_unit_test(every_record_arrives_in_order),
         cmocka_unit_test(a_next_flow_goes_on_where_the_ledger_is),
         cmocka_unit_test(a_refused_record_is_never_passed),
