@@ -17,7 +17,7 @@ refuse(struct flow *flow, struct part *part, int64_t offset,
 {
     char why[REPORT_TEXT_MAX];
 
-    (void)snprintf(why, sizeof why, "%.60s [%d] offset %" PRId64 ": %.150s",
+    (void)snprintf(why, sizeof why, "%.60s [%d] offset %" PRId64 ": %s",
         part->topic->name, part->partition, offset, err->text);
     metric_add(flow->o.metrics, METRIC_RECORDS_FAILED, 1);
     LOG(flow->o.log, LEVEL_ERROR, "record.refused", kv_str("flow", flow->name),
@@ -100,7 +100,7 @@ offer(struct flow *flow, const struct part *part, struct record *record,
         record_bytes(record) + BATCH_OVERHEAD <= max)
         return flow->o.sink.ops->send(flow->o.sink.self, record, err);
     err_set(err, ERR_KAFKA,
-        "%" PRId64 " bytes, %s takes %" PRId64
+        "%" PRId64 " bytes, %.60s takes %" PRId64
         " (max.message.bytes): raise it there, then 'kedge flow restart %s'",
         record_bytes(record), part->topic->target, max, flow->name);
     return SINK_REFUSED;

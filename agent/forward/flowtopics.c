@@ -206,7 +206,8 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
         list->source_cluster_id[0] != '\0') {
         flow->failed = true;
         flow_enter(flow, FLOW_HELD,
-            "source and target are the same cluster: mend 'clusters'");
+            "source and target are the same cluster: correct 'clusters' in "
+            "the policy");
     } else if (!flow->listed || flow->left) {
         (void)snprintf(flow->source_cluster_id, sizeof flow->source_cluster_id,
             "%s", list->source_cluster_id);
@@ -316,6 +317,13 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
 
 /* --- what the source says of a partition --- */
 
+/* What is lost is for a person to accept, and this version has no order for
+ * it: so the reason says what is gone, and the one way on that there is. */
+#define WAY_ON                                                              \
+    "; nothing behind it is sent: that needs 'kedge flow accept-loss', of " \
+    "a later version; until then, forward the topic by a flow of another "  \
+    "name"
+
 static void
 out_of_range(struct flow *flow, struct part *part,
     const struct source_event *event)
@@ -327,19 +335,30 @@ out_of_range(struct flow *flow, struct part *part,
             event->low - event->offset);
         (void)snprintf(why, sizeof why,
             "%" PRId64 " offsets are gone at the source before they could be "
-            "read: %" PRId64 " to %" PRId64 " (retention or deletion)",
+            "read: %" PRId64 " to %" PRId64 " (retention or deletion)" WAY_ON,
             event->low - event->offset, event->offset, event->low - 1);
     } else if (event->high < 0) {
         (void)snprintf(why, sizeof why,
-            "the position %" PRId64 " does not exist any more at the source",
+            "the position %" PRId64
+            " does not exist any more at the source" WAY_ON,
             event->offset);
     } else {
         (void)snprintf(why, sizeof why,
             "the position %" PRId64
             " lies beyond the end of the source (%" PRId64
-            "): the log was truncated or the topic made anew",
+            "): the log was truncated or the topic made anew" WAY_ON,
             event->offset, event->high);
     }
+    hold_part(flow, part, why);
+}
+
+/* The err says who has to act, and what tries again. */
+static void
+cannot_be_read(struct flow *flow, struct part *part, const struct err *err)
+{
+    char why[REPORT_TEXT_MAX];
+
+    (void)snprintf(why, sizeof why, "the source cannot be read: %s", err->text);
     hold_part(flow, part, why);
 }
 
@@ -380,7 +399,7 @@ on_source(struct flow *flow, const struct source_event *event, int64_t now_ms)
         out_of_range(flow, part, event);
         break;
     case SOURCE_FAILED:
-        hold_part(flow, part, event->err.text);
+        cannot_be_read(flow, part, &event->err);
         break;
     case SOURCE_DOWN:
         on_down(flow, true, &event->err, now_ms);

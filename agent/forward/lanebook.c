@@ -324,7 +324,9 @@ lanebook_answer(struct lanes *lanes, struct lane *lane,
     not_writing(lanes, lane);
     if (answer->result == STORE_FENCED)
         metric_add(lanes->o.metrics, METRIC_FENCED, 1);
-    if (answer->result == STORE_REFUSED || answer->result == STORE_BROKEN)
+    if (answer->result == STORE_BROKEN)
+        lanetake_broken(lanes, lane, &answer->err, now_ms);
+    else if (answer->result == STORE_REFUSED)
         lanes_hold(lanes, lane, answer->err.text, now_ms);
     else if (answer->result != STORE_RETRY || lane->phase == LANE_P_SNAPSHOT)
         lanes_fall(lanes, lane, answer->err.text, now_ms);

@@ -89,6 +89,9 @@ void lanetake_answer(struct lanes *lanes, struct lane *lane,
     struct store_answer *answer, int64_t wall_ms, int64_t now_ms);
 void lanetake_snapshot(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     int64_t now_ms);
+/* Holds the lane for what is in its ledger, and says what to do about it. */
+void lanetake_broken(struct lanes *lanes, struct lane *lane,
+    const struct err *err, int64_t now_ms);
 /* The header this agent would write for the lane. */
 void lanetake_header(const struct lanes *lanes, const struct lane *lane,
     int64_t wall_ms, struct ledger_header *header);

@@ -89,7 +89,8 @@ fold(struct lanes *lanes, struct lane *lane, const struct ledger_batch *read,
         part = parts_get(lanes->o.parts, record->entry.topic,
             record->entry.partition);
         if (part == NULL)
-            return err_set(err, ERR_MEMORY, "entries of lane %d", lane->number);
+            return err_set(err, ERR_MEMORY, "no memory for entries of lane %d",
+                lane->number);
         if (part->lane != lane->number)
             return err_set(err, ERR_KAFKA,
                 "offset %" PRId64 " of the ledger's lane %d is of lane %d",
@@ -157,13 +158,29 @@ new_or_lost(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
         wall_ms - lanes->first_start_wall_ms > OLD_LEDGER_MS)
         lanes_hold(lanes, lane,
             "the ledger has no header for this lane although the flow is "
-            "older than an hour: records of the ledger topic were lost; "
-            "restore it, or start a new flow under another name",
+            "older than an hour: records of the ledger topic were lost, and "
+            "nothing of the lane is sent: restore the ledger topic, or "
+            "forward, in the policy, by a flow of another name",
             now_ms);
     else if (lanes->o.shared_target)
         lanetake_snapshot(lanes, lane, wall_ms, now_ms);
     else
         laneends_ask(lanes, lane, wall_ms, now_ms);
+}
+
+void
+lanetake_broken(struct lanes *lanes, struct lane *lane, const struct err *err,
+    int64_t now_ms)
+{
+    char why[REPORT_TEXT_MAX];
+
+    (void)snprintf(why, sizeof why, "%s; nothing of the lane is sent: %s",
+        err->text,
+        err->kind == ERR_MEMORY
+            ? "give the agent more memory; it is tried again"
+            : "restore the ledger topic, or forward, in the policy, by a flow "
+              "of another name");
+    lanes_hold(lanes, lane, why, now_ms);
 }
 
 static void
@@ -175,7 +192,7 @@ was_read(struct lanes *lanes, struct lane *lane,
 
     lane->term = answer->offset;
     if (!fold(lanes, lane, answer->records, &err)) {
-        lanes_hold(lanes, lane, err.text, now_ms);
+        lanetake_broken(lanes, lane, &err, now_ms);
         return;
     }
     if (!lane->has_header) {
@@ -207,7 +224,9 @@ lanetake_answer(struct lanes *lanes, struct lane *lane,
         return;
     if (answer->result == STORE_FENCED)
         metric_add(lanes->o.metrics, METRIC_FENCED, 1);
-    if (answer->result == STORE_BROKEN || answer->result == STORE_REFUSED) {
+    if (answer->result == STORE_BROKEN) {
+        lanetake_broken(lanes, lane, &answer->err, now_ms);
+    } else if (answer->result == STORE_REFUSED) {
         lanes_hold(lanes, lane, answer->err.text, now_ms);
     } else if (answer->result != STORE_DONE) {
         lanes_fall(lanes, lane, answer->err.text, now_ms);

@@ -418,6 +418,9 @@ ledger_decode(struct ledger_record *record, const void *key, size_t key_len,
     return ok || refuse(err, key, key_len);
 }
 
+/* Said of a whole flow: it is held. */
+#define WAY_ON ": undo that in the policy, or forward by a flow of another name"
+
 bool
 ledger_header_fits(const struct ledger_header *found,
     const struct ledger_header *ours, struct err *err)
@@ -438,7 +441,8 @@ ledger_header_fits(const struct ledger_header *found,
 
     if (found->lanes != ours->lanes)
         return err_set(err, ERR_CONFIG,
-            "the ledger belongs to another number of lanes: %d, and ours is %d",
+            "the ledger belongs to another number of lanes: %d, and ours is "
+            "%d" WAY_ON,
             found->lanes, ours->lanes);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (texts[i].may_be_untold &&
@@ -446,7 +450,8 @@ ledger_header_fits(const struct ledger_header *found,
             continue;
         if (strcmp(texts[i].found, texts[i].ours) != 0)
             return err_set(err, ERR_CONFIG,
-                "the ledger belongs to another %s: '%s', and ours is '%s'",
+                "the ledger belongs to another %s: '%.40s', and ours is "
+                "'%.40s'" WAY_ON,
                 texts[i].what, texts[i].found, texts[i].ours);
     }
     return true;

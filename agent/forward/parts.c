@@ -307,20 +307,23 @@ parts_same_topics(struct part *part)
         parts_hold(part,
             "the source topic was deleted and made anew (its id was %s and "
             "is %s); the ledger stands at offset %" PRId64
-            " of the old one: forward it under a flow of another name",
+            " of the old one, and nothing of the new one is sent: forward it, "
+            "in the policy, by a flow of another name",
             entry->topic_id, topic->id, entry->next_offset);
     else if (topic->target_id[0] != '\0' && entry->target_topic_id[0] != '\0' &&
              strcmp(topic->target_id, entry->target_topic_id) != 0)
         parts_hold(part,
             "the target topic was deleted and made anew (its id was %s and "
             "is %s): what was acknowledged before offset %" PRId64
-            " is gone there; forward it again under a flow of another name",
+            " is gone there, and nothing more is sent: forward it again, in "
+            "the policy, by a flow of another name",
             entry->target_topic_id, topic->target_id, entry->next_offset);
     else if (part->gone)
         parts_hold(part,
             "the target ends at offset %" PRId64 " and acknowledged %" PRId64
             ": records that it had are gone there (an unclean leader, or "
-            "deleted); forward it again under a flow of another name",
+            "deleted), and nothing more is sent: forward the topic again, in "
+            "the policy, by a flow of another name",
             part->target_end, entry->target_offset);
     else
         return true;

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define REPORT_UNKNOWN INT64_C(-1)
-#define REPORT_TEXT_MAX 256
+#define REPORT_TEXT_MAX 384
 
 enum part_state {
     PART_WAITING, /* its lane, its entry or its target topic is not ready */

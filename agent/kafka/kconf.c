@@ -258,7 +258,11 @@ kconf_close(rd_kafka_t *rk)
     "a lane that is still this agent's is taken over again, another's " \
     "goes on there; nobody has to act"
 #define AWAY "it is tried again; if it stays, look at the network and brokers"
-#define GRANT "the cluster's administrator has to grant it to this client"
+#define GRANT "the cluster's administrator has to grant it to this client" AGAIN
+#define AGAIN "; 'kedge flow restart' then tries again"
+#define LOST                                                           \
+    "records were lost to retention or truncation: that needs 'kedge " \
+    "flow accept-loss', of a later version"
 
 /* What the codes mean that a person may have to know about. */
 static const struct {
@@ -288,44 +292,42 @@ static const struct {
     { RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ERR_DENIED,
         false, GRANT },
     { RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, ERR_KAFKA, false,
-        "raise max.message.bytes of the target topic, or skip the record" },
+        "raise max.message.bytes of the target topic" AGAIN },
     { RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE, ERR_KAFKA, false,
-        "raise segment.bytes of the target topic, or skip the record" },
+        "raise segment.bytes of the target topic" AGAIN },
     { RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP, ERR_KAFKA, false,
         "widen message.timestamp.before.max.ms and after.max.ms of the target "
-        "topic, or skip the record" },
+        "topic" AGAIN },
     { RD_KAFKA_RESP_ERR_INVALID_RECORD, ERR_KAFKA, false,
         "the target topic does not take this record (compacted topics need a "
-        "key): change the topic, or skip the record" },
+        "key): change the topic" AGAIN },
     { RD_KAFKA_RESP_ERR_POLICY_VIOLATION, ERR_KAFKA, false,
-        "the cluster's administrator has to change its policy" },
+        "the cluster's administrator has to change its policy" AGAIN },
     { RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR, ERR_CONFIG, false,
         "the policy asks for more replicas than there are brokers" },
     { RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE, ERR_CONFIG, false,
         "choose a compression.type that the target knows" },
     { RD_KAFKA_RESP_ERR__INVALID_ARG, ERR_CONFIG, false,
         "a setting of the policy does not fit" },
-    { RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE, ERR_KAFKA, false,
-        "records were lost to retention or truncation: kedge flow "
-        "accept-loss" },
-    { RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, ERR_KAFKA, false,
-        "records were lost to retention or truncation: kedge flow "
-        "accept-loss" },
+    { RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE, ERR_KAFKA, false, LOST },
+    { RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET, ERR_KAFKA, false, LOST },
     { RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, ERR_KAFKA, true,
-        "the topic has to be created" },
+        "the topic has to be created" AGAIN },
     { RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, ERR_KAFKA, true,
         "it is tried again; brokers of the cluster are away" },
     { RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND, ERR_KAFKA, true,
         "it is tried again; brokers of the cluster are away" },
     { RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, ERR_KAFKA, true,
-        "the topic has to be created" },
+        "the topic has to be created" AGAIN },
     { RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, ERR_KAFKA, true,
-        "the topic needs more partitions" },
+        "the topic needs more partitions" AGAIN },
+    { RD_KAFKA_RESP_ERR__FAIL, ERR_KAFKA, true,
+        "the log's lines before this one say why" AGAIN },
     { RD_KAFKA_RESP_ERR__FENCED, ERR_KAFKA, true, FENCED },
     { RD_KAFKA_RESP_ERR_PRODUCER_FENCED, ERR_KAFKA, true, FENCED },
     { RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH, ERR_KAFKA, true, FENCED },
     { RD_KAFKA_RESP_ERR__BAD_MSG, ERR_KAFKA, true,
-        "the broker's copy is damaged: look at its disk" },
+        "the broker's copy is damaged: look at its disk" AGAIN },
 };
 
 /* Codes of brokers that are no verdict, only a moment. */
@@ -356,7 +358,7 @@ fill_err(struct err *err, rd_kafka_resp_err_t code, const char *detail,
     bool retry)
 {
     enum err_kind kind = ERR_KAFKA;
-    const char *who = retry ? PASSES : "look at the brokers' logs";
+    const char *who = retry ? PASSES : "look at the brokers' logs" AGAIN;
 
     for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++)
         if (meanings[i].code == code) {
@@ -367,7 +369,7 @@ fill_err(struct err *err, rd_kafka_resp_err_t code, const char *detail,
     if (detail == NULL || detail[0] == '\0')
         err_set(err, kind, "%s; %s", rd_kafka_err2str(code), who);
     else /* the advice stays readable when the detail is long */
-        err_set(err, kind, "%.140s; %s", detail, who);
+        err_set(err, kind, "%.110s; %s", detail, who);
     err->retry = retry;
     return false;
 }

@@ -102,7 +102,9 @@ def test_a_position_that_is_gone_holds_its_partition(lab):
     lab.kit.delete_records(lab.source, topic, 0, 137)  # 37 are gone
     agent.start(ready=False)
     one = agent.wait_partition(lab.flow, topic, 0, 60, state="held")
-    assert "37" in one["reason"] and "100" in one["reason"], one["reason"]
+    for word in ("37 offsets", "100 to 136", "nothing behind it is sent",
+                 "accept-loss", "a flow of another name"):
+        assert word in one["reason"], one["reason"]
     agent.wait_partition(lab.flow, topic, 1, acked_next=200)
     assert not agent.is_ready()
     ends = lab.kit.ends(lab.target, f"plant7.{topic}")

@@ -175,6 +175,11 @@ a_held_partition_of_a_topic_that_is_gone_is_still_said(void **state)
     flowfix_free(&fix);
 }
 
+#define GONE                                                                \
+    "; nothing behind it is sent: that needs 'kedge flow accept-loss', of " \
+    "a later version; until then, forward the topic by a flow of another "  \
+    "name"
+
 static const struct range_row {
     const char *label;
     int64_t low, high; /* of the source, when the flow comes back to it */
@@ -183,9 +188,10 @@ static const struct range_row {
 } range_rows[] = {
     { "retention overtook the position", 25, 40, 15,
         "15 offsets are gone at the source before they could be read: 10 to "
-        "24" },
+        "24 (retention or deletion)" GONE },
     { "the log was truncated", 0, 5, 0,
-        "the position 10 lies beyond the end of the source (5)" },
+        "the position 10 lies beyond the end of the source (5): the log was "
+        "truncated or the topic made anew" GONE },
 };
 
 static void
@@ -207,8 +213,7 @@ a_position_that_is_gone_is_held_and_named(void **state)
         topic->partition[0].high = row->high;
         flowfix_start(&fix);
         assert_int_equal(flowfix_part(&fix, "t", 0)->state, PART_HELD);
-        assert_non_null(
-            strstr(flowfix_part(&fix, "t", 0)->reason, row->reason));
+        assert_string_equal(flowfix_part(&fix, "t", 0)->reason, row->reason);
         assert_int_equal(metric_get(fix.metrics, METRIC_OFFSETS_LOST),
             row->lost);
         assert_int_equal(topic->partition[0].n_got, 10);

@@ -365,9 +365,17 @@ errors_say_who_has_to_act(void **state)
         { "a certificate", RD_KAFKA_RESP_ERR__SSL, NULL, ERR_CERT, true,
             "certificates" },
         { "a permission", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, NULL,
-            ERR_DENIED, false, "grant" },
+            ERR_DENIED, false,
+            "grant it to this client; 'kedge flow restart' then tries again" },
         { "a record too large", RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, NULL,
-            ERR_KAFKA, false, "max.message.bytes" },
+            ERR_KAFKA, false,
+            "raise max.message.bytes of the target topic; 'kedge flow restart' "
+            "then tries again" },
+        { "a position that is gone", RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE,
+            NULL, ERR_KAFKA, false,
+            "that needs 'kedge flow accept-loss', of a later version" },
+        { "a damaged batch", RD_KAFKA_RESP_ERR__BAD_MSG, NULL, ERR_KAFKA, true,
+            "look at its disk; 'kedge flow restart' then tries again" },
         { "a leader that moves", RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
             NULL, ERR_KAFKA, true, "by itself" },
         { "replicas that are away", RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, NULL,
@@ -403,8 +411,12 @@ errors_say_who_has_to_act(void **state)
     /* the advice survives a long detail */
     memset(detail, 'x', sizeof detail - 1);
     detail[sizeof detail - 1] = '\0';
-    (void)kconf_err(&err, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, detail);
-    assert_non_null(strstr(err.text, "grant it to this client"));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        (void)kconf_err(&err, cases[i].code, detail);
+        assert_in_range(strlen(err.text), 120, sizeof err.text - 2);
+    }
+    (void)kconf_err(&err, RD_KAFKA_RESP_ERR_INVALID_RECORD, detail);
+    assert_non_null(strstr(err.text, "'kedge flow restart' then tries again"));
 }
 
 static void

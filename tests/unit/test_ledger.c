@@ -8,6 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#define WAY_ON ": undo that in the policy, or forward by a flow of another name"
+
 #define N(rows) (sizeof(rows) / sizeof(rows)[0])
 #define ENTRY_KEY "{\"topic\":\"orders\",\"partition\":3}"
 
@@ -360,8 +362,22 @@ test_header_fits(void **state)
     ours.lanes = 12;
     assert_false(ledger_header_fits(&header, &ours, &err));
     assert_int_equal(err.kind, ERR_CONFIG);
-    assert_string_equal(err.text,
-        "the ledger belongs to another number of lanes: 8, and ours is 12");
+    assert_string_equal(err.text, "the ledger belongs to another number of "
+                                  "lanes: 8, and ours is 12" WAY_ON);
+}
+
+/* The same, with all that an err has room for. */
+static void
+test_long_header_says_what_to_do(void **state)
+{
+    struct ledger_header found = header, ours = header;
+    struct err err = { 0 };
+
+    (void)state;
+    memset(found.source_cluster_id, 'a', sizeof found.source_cluster_id - 1);
+    memset(ours.source_cluster_id, 'b', sizeof ours.source_cluster_id - 1);
+    assert_false(ledger_header_fits(&found, &ours, &err));
+    assert_string_equal(err.text + strlen(err.text) - strlen(WAY_ON), WAY_ON);
 }
 
 static void
@@ -394,6 +410,7 @@ test_header_of_somebody_else(void **state)
         snprintf(want, sizeof want, "the ledger belongs to another %s: '",
             cases[i].label);
         assert_memory_equal(err.text, want, strlen(want));
+        assert_non_null(strstr(err.text, WAY_ON));
     }
 }
 
@@ -434,6 +451,7 @@ main(void)
         cmocka_unit_test(test_fingerprint),
         cmocka_unit_test(test_the_longest_names_fit),
         cmocka_unit_test(test_header_fits),
+        cmocka_unit_test(test_long_header_says_what_to_do),
         cmocka_unit_test(test_header_of_somebody_else),
         cmocka_unit_test(test_lane),
     };
