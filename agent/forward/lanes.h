@@ -1,6 +1,5 @@
 /* lanes.h - which source partitions are ours, taking them over and giving
- * them up: the lane protocol (design.md 4.1; docs/architecture.md has the
- * picture).
+ * them up: the lane protocol (docs/architecture.md has the picture).
  *
  * A lane goes: assigned by the group -> proved to be ours (the hint is
  * committed as a member) -> a new client fences the predecessor -> a claim of

@@ -2,7 +2,7 @@
  *
  * The ledger is the compacted topic at the target in which a flow writes down
  * how far each source partition is delivered; all state of kedge is in it
- * (design.md 4.1.1).  One JSON object a record, 64-bit numbers as strings.
+ * (docs/architecture.md).  One JSON object a record, 64-bit numbers as strings.
  *
  *   header  key {"lane":n}                    what the lane belongs to
  *   claim   key {"claim":n}                   who took the lane over; its own

@@ -3,7 +3,7 @@
  * A flow makes one every second and whenever its state changes, and leaves it
  * where the main thread takes it; nobody looks into a running flow.
  *
- * Lags, for one partition, in offsets (design.md section 5):
+ * Lags, for one partition, in offsets:
  *   true      = source_end - acked_next, 0 when nothing is unread or in flight
  *   read      = source_end - read_next
  *   committed = source_end - ledger_next
