@@ -1,7 +1,7 @@
 /* group.h - which lanes are this agent's to try.
  *
  * The agents of a flow are members of one consumer group at the target,
- * subscribed to the ledger; a lane is one partition of it (docs/architecture.md).
+ * subscribed to the ledger; a lane is one partition of it.
  * Membership says who should try; that nobody else writes is made sure by the
  * ledger store's fencing and claim.  kafka/kmember fills it.
  *
