@@ -106,12 +106,13 @@ test_main(void **state)
     }
 }
 
-/* Every command that is listed stands in the manual. */
+/* Every command that is listed stands in the manual, with how it ends. */
 static void
 test_manual(void **state)
 {
     static char out[16384], said[16384];
     char *manual, *rest = NULL;
+    const char *ends;
     struct err err;
     size_t len = 0;
     int n = 0;
@@ -119,6 +120,8 @@ test_manual(void **state)
     (void)state;
     manual = file_read(DOCS "/kedge.1", 1 << 20, &len, &err);
     assert_non_null(manual);
+    ends = strstr(manual, "\n.Sh EXIT STATUS");
+    assert_non_null(ends);
     assert_int_equal(run_main("kedge help", out, said, sizeof out), CMD_OK);
     for (char *line = strtok_r(out, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest)) {
@@ -130,6 +133,10 @@ test_manual(void **state)
             (int)strcspn(line + 2, " "), line + 2);
         if (strstr(manual, row) == NULL)
             fail_msg("not in kedge.1: %s", line);
+        (void)snprintf(row, sizeof row, "\n.It Cm %.*s",
+            (int)strcspn(line + 2, " "), line + 2);
+        if (strstr(ends, row) == NULL)
+            fail_msg("kedge.1 does not say how it ends: %s", line);
         n++;
     }
     assert_in_range(n, 5, 30);
