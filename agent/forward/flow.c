@@ -11,6 +11,8 @@
 #define ORDERS_MAX 16
 #define SLEEP_MS 50
 #define TICK_MS 20
+#define SAY_EVERY_MS 60000 /* other reasons of the same state, at INFO: */
+#define SAY_MOST 3         /* texts of clients differ from try to try */
 #define DRAIN_MS 25000
 #define DRAIN_ENTRIES 5 /* a fifth of draining is for the last entries */
 
@@ -67,11 +69,22 @@ flow_on_failed(void *inbox, int32_t lane, const struct err *err)
 void
 flow_enter(struct flow *flow, enum flow_state next, const char *why)
 {
+    int64_t now_ms = clock_mono_ms(flow->o.clock);
+    bool news = flow->state != next || next == FLOW_HELD;
+
     if (flow->state == next && strcmp(flow->reason, why) == 0)
         return;
     assert(flow->state == next || (states[flow->state].next & TO(next)) != 0);
-    LOG(flow->o.log, next == FLOW_HELD ? LEVEL_ERROR : LEVEL_INFO, "flow.state",
-        kv_str("flow", flow->name),
+    if (news || now_ms - flow->said_ms >= SAY_EVERY_MS) {
+        flow->said = 0;
+        flow->said_ms = now_ms;
+    }
+    news = flow->said++ < SAY_MOST;
+    LOG(flow->o.log,
+        next == FLOW_HELD ? LEVEL_ERROR
+        : news            ? LEVEL_INFO
+                          : LEVEL_DEBUG,
+        "flow.state", kv_str("flow", flow->name),
         kv_str("from", report_flow_state(flow->state)),
         kv_str("to", report_flow_state(next)), kv_str("why", why));
     if (flow->state != next)

@@ -140,6 +140,8 @@ struct memory {
     struct catalog_event listed[MEMORY_EVENTS];
     size_t n_listed;
     int refreshes;
+    bool texts_differ; /* each refusal has a text of its own */
+    int texts_made;
     int64_t target_ends; /* of every target partition; 0: as it is */
     const char *source_cluster_id, *target_cluster_id;
     int freed; /* interfaces */
