@@ -64,9 +64,8 @@ struct flow {
     enum flow_state state;
     char reason[REPORT_TEXT_MAX];
     int64_t state_since_wall_ms;
-    int64_t said_ms; /* since when the log was told of `said` reasons */
-    int64_t said;
-    bool paused, failed; /* by an operator; by a record (`reason`) */
+    int64_t said_ms, said; /* the log was told so many reasons since then */
+    bool paused, failed;   /* by an operator; by a record (`reason`) */
     char group_reason[REPORT_TEXT_MAX]; /* why it cannot be joined; empty */
     struct parts *parts; /* with `lanes` from the moment the ledger is known */
     struct lanes *lanes;
