@@ -128,8 +128,7 @@ struct policy {
     struct yaml *tree; /* where each value stands in the file */
 };
 
-/* NULL exactly when a finding refuses.  now_wall_ms
- * is for rules about the age of a measurement. */
+/* NULL exactly when a finding refuses.  now_wall_ms is for rules about age. */
 struct policy *policy_parse(const char *text, size_t len, int64_t now_wall_ms,
     struct findings *found) MUST_CHECK;
 void policy_free(const struct policy *policy); /* NULL is fine */

@@ -345,74 +345,74 @@ named_networks_are_taken_or_refused(void **state)
     }
 }
 
+static const struct {
+    const char *label;
+    rd_kafka_resp_err_t code;
+    const char *detail;
+    enum err_kind kind;
+    bool retry;
+    const char *want;
+} meanings[] = {
+    { "a network that is away", RD_KAFKA_RESP_ERR__TRANSPORT,
+        "connection refused", ERR_NET, true,
+        "connection refused; it is "
+        "tried again" },
+    { "a password", RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED, NULL,
+        ERR_DENIED, false, "password" },
+    { "a certificate", RD_KAFKA_RESP_ERR__SSL, NULL, ERR_CERT, true,
+        "certificates" },
+    { "a permission", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, NULL,
+        ERR_DENIED, false,
+        "grant it to this client; 'kedge flow restart' then tries again" },
+    { "a record too large", RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, NULL,
+        ERR_KAFKA, false,
+        "raise max.message.bytes of the target topic; 'kedge flow restart' "
+        "then tries again" },
+    { "a position that is gone", RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE, NULL,
+        ERR_KAFKA, false,
+        "that needs 'kedge flow accept-loss', of a later version" },
+    { "a damaged batch", RD_KAFKA_RESP_ERR__BAD_MSG, NULL, ERR_KAFKA, true,
+        "look at its disk; 'kedge flow restart' then tries again" },
+    { "a leader that moves", RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, NULL,
+        ERR_KAFKA, true, "by itself" },
+    { "replicas that are away", RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, NULL,
+        ERR_KAFKA, true, "brokers of the cluster are away" },
+    { "a broker's verdict that is not known here",
+        RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS, NULL, ERR_KAFKA, false,
+        "logs" },
+    { "the library's own trouble", RD_KAFKA_RESP_ERR__PURGE_QUEUE, NULL,
+        ERR_KAFKA, true, "by itself" },
+    { "a lane that is fenced", RD_KAFKA_RESP_ERR__FENCED, NULL, ERR_KAFKA, true,
+        "fenced by a newer instance; a lane that is still this agent's is "
+        "taken over again" },
+    { "the same, as brokers say it", RD_KAFKA_RESP_ERR_PRODUCER_FENCED, NULL,
+        ERR_KAFKA, true, "nobody has to act" },
+    { "an epoch that is old", RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH, NULL,
+        ERR_KAFKA, true, "nobody has to act" },
+    { "an empty detail is none", RD_KAFKA_RESP_ERR__TRANSPORT, "", ERR_NET,
+        true, "transport failure" },
+};
+
 static void
 errors_say_who_has_to_act(void **state)
 {
-    static const struct {
-        const char *label;
-        rd_kafka_resp_err_t code;
-        const char *detail;
-        enum err_kind kind;
-        bool retry;
-        const char *want;
-    } cases[] = {
-        { "a network that is away", RD_KAFKA_RESP_ERR__TRANSPORT,
-            "connection refused", ERR_NET, true,
-            "connection refused; it is "
-            "tried again" },
-        { "a password", RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED, NULL,
-            ERR_DENIED, false, "password" },
-        { "a certificate", RD_KAFKA_RESP_ERR__SSL, NULL, ERR_CERT, true,
-            "certificates" },
-        { "a permission", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, NULL,
-            ERR_DENIED, false,
-            "grant it to this client; 'kedge flow restart' then tries again" },
-        { "a record too large", RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, NULL,
-            ERR_KAFKA, false,
-            "raise max.message.bytes of the target topic; 'kedge flow restart' "
-            "then tries again" },
-        { "a position that is gone", RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE,
-            NULL, ERR_KAFKA, false,
-            "that needs 'kedge flow accept-loss', of a later version" },
-        { "a damaged batch", RD_KAFKA_RESP_ERR__BAD_MSG, NULL, ERR_KAFKA, true,
-            "look at its disk; 'kedge flow restart' then tries again" },
-        { "a leader that moves", RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
-            NULL, ERR_KAFKA, true, "by itself" },
-        { "replicas that are away", RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, NULL,
-            ERR_KAFKA, true, "brokers of the cluster are away" },
-        { "a broker's verdict that is not known here",
-            RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS, NULL, ERR_KAFKA, false,
-            "logs" },
-        { "the library's own trouble", RD_KAFKA_RESP_ERR__PURGE_QUEUE, NULL,
-            ERR_KAFKA, true, "by itself" },
-        { "a lane that is fenced", RD_KAFKA_RESP_ERR__FENCED, NULL, ERR_KAFKA,
-            true,
-            "fenced by a newer instance; a lane that is still this agent's is "
-            "taken over again" },
-        { "the same, as brokers say it", RD_KAFKA_RESP_ERR_PRODUCER_FENCED,
-            NULL, ERR_KAFKA, true, "nobody has to act" },
-        { "an epoch that is old", RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH,
-            NULL, ERR_KAFKA, true, "nobody has to act" },
-        { "an empty detail is none", RD_KAFKA_RESP_ERR__TRANSPORT, "", ERR_NET,
-            true, "transport failure" },
-    };
     char detail[400];
     struct err err;
 
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        print_message("%s\n", cases[i].label);
-        assert_false(kconf_err(&err, cases[i].code, cases[i].detail));
-        assert_int_equal(err.kind, cases[i].kind);
-        assert_int_equal(err.retry, cases[i].retry);
-        if (strstr(err.text, cases[i].want) == NULL)
-            fail_msg("\"%s\" lacks \"%s\"", err.text, cases[i].want);
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
+        print_message("%s\n", meanings[i].label);
+        assert_false(kconf_err(&err, meanings[i].code, meanings[i].detail));
+        assert_int_equal(err.kind, meanings[i].kind);
+        assert_int_equal(err.retry, meanings[i].retry);
+        if (strstr(err.text, meanings[i].want) == NULL)
+            fail_msg("\"%s\" lacks \"%s\"", err.text, meanings[i].want);
     }
     /* the advice survives a long detail */
     memset(detail, 'x', sizeof detail - 1);
     detail[sizeof detail - 1] = '\0';
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        (void)kconf_err(&err, cases[i].code, detail);
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
+        (void)kconf_err(&err, meanings[i].code, detail);
         assert_in_range(strlen(err.text), 120, sizeof err.text - 2);
     }
     (void)kconf_err(&err, RD_KAFKA_RESP_ERR_INVALID_RECORD, detail);

@@ -1,0 +1,176 @@
+/* Clusters that are away: when a flow says so, and what it does meanwhile. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "flowfix.h"
+
+static void
+the_group_is_left_while_the_source_is_away(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    fix.options.refresh_ms = 3600000; /* the source's return is enough */
+    topic = memory_topic(fix.memory, "t", 2, 10, 100);
+    flowfix_start(&fix);
+    fix.memory->source_away = true;
+    memory_say(fix.memory, SOURCE_DOWN, -1, "no route to host");
+    flowfix_go(&fix, 59000);
+    assert_int_equal(fix.memory->leaves, 0);
+    assert_false(fix.report->source_up);
+    flowfix_go(&fix, 3000);
+    assert_int_equal(fix.memory->leaves, 1);
+    assert_int_equal(fix.report->state, FLOW_CONNECTING);
+    assert_int_equal(fix.report->lanes[0].state, LANE_ELSEWHERE);
+
+    memory_append(&topic->partition[0], 10, 100);
+    fix.memory->source_away = false;
+    memory_say(fix.memory, SOURCE_UP, -1, "");
+    flowfix_go(&fix, 3000);
+    assert_int_equal(fix.memory->joins, 2);
+    assert_int_equal(fix.report->state, FLOW_RUNNING);
+    assert_true(memory_arrived(&topic->partition[0], 0, 20));
+    assert_int_equal(memory_repeats(&topic->partition[0]), 0);
+    flowfix_free(&fix);
+}
+
+static void
+a_short_absence_keeps_the_lanes(void **state)
+{
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    memory_topic(fix.memory, "t", 1, 10, 100);
+    flowfix_start(&fix);
+    for (int i = 0; i < 3; i++) {
+        memory_say(fix.memory, SOURCE_DOWN, -1, "no route to host");
+        flowfix_go(&fix, 4000);
+        memory_say(fix.memory, SOURCE_UP, -1, "");
+        flowfix_go(&fix, 40000);
+    }
+    assert_int_equal(fix.memory->leaves, 0);
+    assert_int_equal(fix.memory->joins, 1);
+    flowfix_free(&fix);
+}
+
+/* The report and the metrics say the same. */
+static void
+expect_up(const struct flowfix *fix, bool source, bool target)
+{
+    assert_int_equal(fix->report->source_up, source);
+    assert_int_equal(fix->report->target_up, target);
+    assert_int_equal(metric_get(fix->metrics, METRIC_SOURCE_UP), source);
+    assert_int_equal(metric_get(fix->metrics, METRIC_TARGET_UP), target);
+}
+
+static void
+a_flow_waits_for_its_clusters_and_says_so(void **state)
+{
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    memory_topic(fix.memory, "t", 1, 10, 100);
+    fix.memory->ledger_waits = true;
+    flowfix_start(&fix);
+    assert_int_equal(fix.report->state, FLOW_CONNECTING);
+    assert_string_equal(fix.report->reason, "the ledger may not be made");
+    expect_up(&fix, false, false);
+    fix.memory->ledger_waits = false;
+    fix.memory->source_down = true;
+    flowfix_go(&fix, 5000);
+    assert_string_equal(fix.report->reason, "no broker answers");
+    expect_up(&fix, false, true);
+    assert_int_equal(fix.memory->joins, 0);
+    fix.memory->source_down = false;
+    flowfix_go(&fix, 5000);
+    assert_int_equal(fix.report->state, FLOW_RUNNING);
+    expect_up(&fix, true, true);
+    flowfix_free(&fix);
+}
+
+/* The one that is asked first is down: nothing is known of the other. */
+static void
+nothing_is_up_before_it_has_answered(void **state)
+{
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    memory_topic(fix.memory, "t", 1, 10, 100);
+    fix.memory->target_down = true;
+    flowfix_make(&fix);
+    flowfix_turn(&fix);
+    expect_up(&fix, false, false);
+    flowfix_go(&fix, 5000);
+    assert_string_equal(fix.report->reason, "no broker answers");
+    expect_up(&fix, false, false);
+    fix.memory->target_down = false;
+    flowfix_go(&fix, 5000);
+    assert_int_equal(fix.report->state, FLOW_RUNNING);
+    expect_up(&fix, true, true);
+    fix.memory->target_down = true;
+    flowfix_go(&fix, 8000); /* seen when topics are looked at */
+    expect_up(&fix, true, false);
+    fix.memory->target_down = false;
+    flowfix_free(&fix);
+}
+
+static void
+a_cluster_is_not_forwarded_to_itself(void **state)
+{
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    memory_topic(fix.memory, "t", 1, 10, 100);
+    fix.memory->target_cluster_id = fix.memory->source_cluster_id;
+    flowfix_start(&fix);
+    assert_int_equal(fix.report->state, FLOW_HELD);
+    assert_int_equal(fix.memory->joins, 0);
+    flowfix_order(&fix, FLOW_RESTART);
+    flowfix_go(&fix, 3000);
+    assert_int_equal(fix.report->state, FLOW_HELD);
+    flowfix_free(&fix);
+}
+
+/* The answer of the catalog comes when the flow is told to stop already. */
+static void
+a_late_list_does_not_disturb_a_drain(void **state)
+{
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    memory_topic(fix.memory, "t", 1, 10, 100);
+    fix.memory->lane[0].acks = 0;
+    flowfix_start(&fix);
+    flow_drain(fix.flow);
+    flowfix_turn(&fix);
+    fix.memory->target_cluster_id = fix.memory->source_cluster_id;
+    fix.memory->refresh_asked = true;
+    flowfix_go(&fix, 200);
+    assert_int_equal(fix.report->state, FLOW_DRAINING);
+    flowfix_free(&fix);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_group_is_left_while_the_source_is_away),
+        cmocka_unit_test(a_short_absence_keeps_the_lanes),
+        cmocka_unit_test(a_flow_waits_for_its_clusters_and_says_so),
+        cmocka_unit_test(nothing_is_up_before_it_has_answered),
+        cmocka_unit_test(a_cluster_is_not_forwarded_to_itself),
+        cmocka_unit_test(a_late_list_does_not_disturb_a_drain),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
