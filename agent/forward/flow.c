@@ -276,6 +276,7 @@ flow_turn(struct flow *flow, bool *busy)
 {
     int64_t now_ms = clock_mono_ms(flow->o.clock);
 
+    flow->opened = false;
     if (flow->state == FLOW_IDLE)
         flow_enter(flow, FLOW_CONNECTING, "clusters are being reached");
     *busy = flowmove_acks(flow, now_ms);

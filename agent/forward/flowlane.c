@@ -158,7 +158,18 @@ open_sink(struct flow *flow, int32_t number)
         flowlane_failed(flow, number, &err);
         return false;
     }
-    lane->open = true;
+    lane->open = flow->opened = true;
+    return true;
+}
+
+/* A client is made on this thread, which takes some 50 ms: one in a turn. */
+static bool
+must_wait(const struct flow *flow, struct flow_lane *lane)
+{
+    if (lane->open || !flow->opened)
+        return false;
+    lane->resend = true;
+    lane->resend_ms = 0; /* in the next turn */
     return true;
 }
 
@@ -170,7 +181,8 @@ flowlane_open(void *ctx, struct part *part)
     struct err err;
 
     forget(flow, part);
-    if (lane->resend || lane->stuck || !open_sink(flow, part->lane))
+    if (lane->resend || lane->stuck || must_wait(flow, lane) ||
+        !open_sink(flow, part->lane))
         return; /* opened when the lane begins again */
     part->read_next = tracker_read_next(part->tracker);
     if (!flow->o.sink.ops->attach(flow->o.sink.self, part->number, part->lane,
@@ -267,7 +279,8 @@ flowlane_resend(struct flow *flow, bool moving)
             flow->lane[i].resend_ms > clock_mono_ms(flow->o.clock) ||
             (!moving && lanes_state(flow->lanes, i) != LANE_FINISHING))
             continue;
-        resend(flow, i);
+        if (!flow->opened)
+            resend(flow, i);
         busy = true;
     }
     return busy;

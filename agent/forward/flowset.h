@@ -85,7 +85,7 @@ struct flow {
     /* When each is due next; 0: at once. */
     int64_t control_at_ms, refresh_at_ms, ends_at_ms, report_at_ms, rate_at_ms;
     int64_t last_ack_ms; /* REPORT_UNKNOWN: none yet */
-    bool acked;          /* by the sink's present poll() */
+    bool acked, opened;  /* by the sink's present poll(); in this turn */
     bool draining;
     bool unclean; /* a lane that was finishing lost its client */
     int64_t drain_by_ms;

@@ -76,6 +76,46 @@ a_client_that_cannot_be_opened_is_tried_again(void **state)
     flowfix_free(&fix);
 }
 
+static int
+all_opens(const struct flowfix *fix)
+{
+    int n = 0;
+
+    for (int32_t i = 0; i < fix->memory->lanes; i++)
+        n += fix->memory->lane[i].opens;
+    return n;
+}
+
+/* It may take a while; acks and the group wait so long. */
+static void
+one_client_is_made_in_a_turn(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+    bool busy = true;
+
+    (void)state;
+    flowfix_init(&fix, 4);
+    topic = memory_topic(fix.memory, "t", 4, 10, 100);
+    (void)memory_topic(fix.memory, "u", 4, 10, 100);
+    flowfix_make(&fix);
+    for (int turn = 0; turn < 1000; turn++) {
+        int before = all_opens(&fix);
+
+        if (!busy)
+            memory_pass(fix.memory, 20);
+        if (turn == 500) /* all of them fail at once */
+            for (int32_t i = 0; i < 4; i++)
+                fix.memory->lane[i].fail = true;
+        assert_true(flow_turn(fix.flow, &busy));
+        assert_in_range(all_opens(&fix) - before, 0, 1);
+    }
+    assert_int_equal(all_opens(&fix), 8);
+    for (int32_t i = 0; i < 4; i++)
+        assert_true(memory_arrived(&topic->partition[i], 0, 10));
+    flowfix_free(&fix);
+}
+
 static void
 a_partition_that_cannot_be_read_is_held(void **state)
 {
@@ -451,6 +491,7 @@ main(void)
         cmocka_unit_test(a_failed_client_is_begun_again),
         cmocka_unit_test(nothing_is_passed_while_a_lane_waits),
         cmocka_unit_test(a_client_that_cannot_be_opened_is_tried_again),
+        cmocka_unit_test(one_client_is_made_in_a_turn),
         cmocka_unit_test(a_partition_that_cannot_be_read_is_held),
         cmocka_unit_test(the_smallest_topic_says_how_large_batches_are),
         cmocka_unit_test(
