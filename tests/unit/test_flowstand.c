@@ -1,0 +1,138 @@
+/* Lanes whose target stands: what they may keep while others move. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "flowfix.h"
+
+/* Two topics whose partitions are all in different lanes. */
+static struct memory_topic *
+in_lane(struct flowfix *fix, int32_t lane, int64_t records, int32_t bytes)
+{
+    char name[16];
+    int i = 0;
+
+    do
+        (void)snprintf(name, sizeof name, "t%d", i++);
+    while (ledger_lane(name, 0, fix->memory->lanes) != lane);
+    return memory_topic(fix->memory, name, 1, records, bytes);
+}
+
+static void
+a_lane_that_stands_leaves_room_for_the_others(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *dead, *alive;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    dead = in_lane(&fix, 0, 900, 40000);
+    alive = in_lane(&fix, 1, 20, 40000);
+    fix.memory->lane[0].acks = 0;
+    flowfix_start(&fix);
+    flowfix_go(&fix, 5000);
+    assert_true(fix.flow->lane[0].stuck);
+    assert_int_equal(fix.flow->lane[0].n, 0);
+    memory_append(&alive->partition[0], 800, 40000);
+    flowfix_go(&fix, 10000);
+    assert_true(memory_arrived(&alive->partition[0], 0, 820));
+    assert_int_equal(dead->partition[0].n_got, 0);
+
+    fix.memory->lane[0].acks = -1;
+    flowfix_go(&fix, 10000);
+    assert_false(fix.flow->lane[0].stuck);
+    assert_true(memory_arrived(&dead->partition[0], 0, 900));
+    assert_int_equal(memory_repeats(&dead->partition[0]), 0);
+    flowfix_free(&fix);
+}
+
+/* The others have room, but what the standing lane has of the source's answers
+ * would grow with all that passes by. */
+static void
+a_lane_that_stands_while_much_passes_by_keeps_nothing(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *dead, *alive;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    dead = in_lane(&fix, 0, 100, 40000);
+    alive = in_lane(&fix, 1, 20, 40000);
+    fix.memory->lane[0].acks = 0;
+    flowfix_start(&fix);
+    flowfix_go(&fix, 5000);
+    assert_false(fix.flow->lane[0].stuck);
+    assert_true(fix.flow->lane[0].n > 0);
+    memory_append(&alive->partition[0], 800, 40000);
+    flowfix_go(&fix, 10000);
+    assert_true(memory_arrived(&alive->partition[0], 0, 820));
+    assert_true(fix.flow->lane[0].stuck);
+    assert_int_equal(fix.flow->lane[0].n, 0);
+    fix.memory->lane[0].acks = -1;
+    flowfix_go(&fix, 10000);
+    assert_true(memory_arrived(&dead->partition[0], 0, 100));
+    assert_int_equal(memory_repeats(&dead->partition[0]), 0);
+    flowfix_free(&fix);
+}
+
+static void
+no_lane_counts_as_stuck_when_none_could_move(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *one, *other;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    one = in_lane(&fix, 0, 400, 40000);
+    other = in_lane(&fix, 1, 400, 40000);
+    fix.memory->lane[0].acks = fix.memory->lane[1].acks = 0;
+    flowfix_start(&fix);
+    flowfix_go(&fix, 30000);
+    assert_false(fix.flow->lane[0].stuck || fix.flow->lane[1].stuck);
+    fix.memory->lane[0].acks = fix.memory->lane[1].acks = -1;
+    flowfix_go(&fix, 5000);
+    assert_true(memory_arrived(&one->partition[0], 0, 400));
+    assert_true(memory_arrived(&other->partition[0], 0, 400));
+    assert_int_equal(fix.memory->given, 800); /* nothing was read twice */
+    flowfix_free(&fix);
+}
+
+static void
+a_stuck_lane_is_handed_over_and_taken_again(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *dead;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    dead = in_lane(&fix, 0, 900, 40000);
+    (void)in_lane(&fix, 1, 20, 40000);
+    fix.memory->lane[0].acks = 0;
+    flowfix_start(&fix);
+    flowfix_go(&fix, 5000);
+    assert_true(fix.flow->lane[0].stuck);
+    memory_tell(fix.memory, GROUP_REVOKED, 0, "");
+    flowfix_go(&fix, 11000);
+    assert_int_equal(fix.memory->lane[0].released, 1);
+    assert_false(fix.flow->lane[0].stuck);
+    fix.memory->lane[0].acks = -1;
+    memory_tell(fix.memory, GROUP_ASSIGNED, 0, "");
+    flowfix_go(&fix, 10000);
+    assert_true(memory_arrived(&dead->partition[0], 0, 900));
+    flowfix_free(&fix);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_lane_that_stands_leaves_room_for_the_others),
+        cmocka_unit_test(a_lane_that_stands_while_much_passes_by_keeps_nothing),
+        cmocka_unit_test(no_lane_counts_as_stuck_when_none_could_move),
+        cmocka_unit_test(a_stuck_lane_is_handed_over_and_taken_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
