@@ -5,7 +5,9 @@
  * library's default.
  *
  * Thread: any; constants.
- * Memory: none, but a caller's buffer for a value that is made. */
+ * Memory: none, but a caller's buffer for a value that is made.
+ * Errors: none here; a value that the library refuses is kconf's to tell, with
+ *         the property's name and never with a secret. */
 #ifndef KEDGE_KPROPS_H
 #define KEDGE_KPROPS_H
 
@@ -13,7 +15,6 @@
 
 #include <stddef.h>
 
-/* Where a value comes from that differs from client to client. */
 /* Where a value comes from: the row itself, or what the policy says of the
  * cluster, the flow or the lane, from struct kconf_options. */
 enum kprops_from {
