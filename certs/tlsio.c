@@ -394,6 +394,8 @@ tlsio_process_floor(const char *min_version, struct err *err)
         return err_set(err, ERR_CONFIG,
             "min_version %s: only \"1.2\" and \"1.3\" are possible",
             min_version);
+    /* A client that had to be left behind may use it until the very end. */
+    (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
     if (!load_settings(floor))
         return err_set(err, ERR_CERT, "OpenSSL settings: %s", reason());
     ctx = SSL_CTX_new(TLS_client_method());

@@ -2,71 +2,68 @@
 
 #include "policyfix.h"
 
+static const struct {
+    const char *label, *text, *want;
+} line_cases[] = {
+    { "a password", "password: S3cr3t", "password: ******" },
+    { "in quotes, with what follows kept", "{password: \"S3 r3t\", x: 1}",
+        "{password: *** ****, x: 1}" },
+    { "bare in a flow map: all of the line", "{password: S3cr3t, x: 1}",
+        "{password: ******* ** **" },
+    { "where it is kept may be seen",
+        "password: {file: /etc/kedge/secrets/cloud}",
+        "password: {file: /etc/kedge/secrets/cloud}" },
+    { "another kind of map may not", "password: {value: S3cr3t}",
+        "password: ******* *******" },
+    { "misspelt", "pasword: S3cr3t", "pasword: ******" },
+    { "misspelt otherwise", "passwrod: S3cr3t", "passwrod: ******" },
+    { "in large letters", "PASSWORD: S3cr3t", "PASSWORD: ******" },
+    { "a token", "client_secret: S3cr3t", "client_secret: ******" },
+    { "of Java", "sasl.jaas.config=x S3cr3t;", "sasl.jaas.config=* *******" },
+    { "a URL with a user", "proxy: http://u:S3cr3t@p.test:1/",
+        "proxy: http://********@p.test:1/" },
+    { "a URL without one", "proxy: http://p.test:1/",
+        "proxy: http://p.test:1/" },
+    { "each line by itself", "password: a\nx: b\ntoken: c\n",
+        "password: *\nx: b\ntoken: *\n" },
+    { "no value", "password:\nx: b", "password:\nx: b" },
+    { "on the line below", "password:\n  S3cr3t\nx: b",
+        "password:\n  ******\nx: b" },
+    { "in a map below", "password:\n  value: S3cr3t\n\n  x: S3cr3t\ny: b",
+        "password:\n  value: ******\n\n  x: ******\ny: b" },
+    { "a place in a map below", "password:\n  file: /etc/x\ny: b",
+        "password:\n  file: /etc/x\ny: b" },
+    { "a login that is one word", "sasl: S3cr3t", "sasl: ******" },
+    { "a login that is a list", "{sasl: [edge, S3cr3t]}",
+        "{sasl: ****** ********" },
+    { "a login that is a map", "sasl: {mechanism: PLAIN}",
+        "sasl: {mechanism: PLAIN}" },
+    { "a key pasted in", "key: \"-----BEGIN KEY-----S3cr3t\"\nx: b",
+        "key: \"-----BEGIN ***************\n** *" },
+    { "a key over several lines, with what follows kept",
+        "key: |\n  -----BEGIN KEY-----\n  S3cr3t\n  -----END KEY-----\na: "
+        "b",
+        "key: |\n  -----BEGIN ********\n  ******\n  -----END KEY-----\n"
+        "a: b" },
+    { "the first words of a key, and no more", "-----BEGIN", "-----BEGIN" },
+    { "nothing secret", "acks: all", "acks: all" },
+    { "not YAML at all", ":::\n{{password:S3cr3t", ":::\n{{password:******" },
+    { "a quote that does not end", "password: \"S3cr3t", "password: *******" },
+    { "nothing", "", "" },
+};
+
 static void
 test_lines(void **state)
 {
-    static const struct {
-        const char *label, *text, *want;
-    } cases[] = {
-        { "a password", "password: S3cr3t", "password: ******" },
-        { "in quotes, with what follows kept", "{password: \"S3 r3t\", x: 1}",
-            "{password: *** ****, x: 1}" },
-        { "bare in a flow map: all of the line", "{password: S3cr3t, x: 1}",
-            "{password: ******* ** **" },
-        { "where it is kept may be seen",
-            "password: {file: /etc/kedge/secrets/cloud}",
-            "password: {file: /etc/kedge/secrets/cloud}" },
-        { "another kind of map may not", "password: {value: S3cr3t}",
-            "password: ******* *******" },
-        { "misspelt", "pasword: S3cr3t", "pasword: ******" },
-        { "misspelt otherwise", "passwrod: S3cr3t", "passwrod: ******" },
-        { "in large letters", "PASSWORD: S3cr3t", "PASSWORD: ******" },
-        { "a token", "client_secret: S3cr3t", "client_secret: ******" },
-        { "of Java", "sasl.jaas.config=x S3cr3t;",
-            "sasl.jaas.config=* *******" },
-        { "a URL with a user", "proxy: http://u:S3cr3t@p.test:1/",
-            "proxy: http://********@p.test:1/" },
-        { "a URL without one", "proxy: http://p.test:1/",
-            "proxy: http://p.test:1/" },
-        { "each line by itself", "password: a\nx: b\ntoken: c\n",
-            "password: *\nx: b\ntoken: *\n" },
-        { "no value", "password:\nx: b", "password:\nx: b" },
-        { "on the line below", "password:\n  S3cr3t\nx: b",
-            "password:\n  ******\nx: b" },
-        { "in a map below", "password:\n  value: S3cr3t\n\n  x: S3cr3t\ny: b",
-            "password:\n  value: ******\n\n  x: ******\ny: b" },
-        { "a place in a map below", "password:\n  file: /etc/x\ny: b",
-            "password:\n  file: /etc/x\ny: b" },
-        { "a login that is one word", "sasl: S3cr3t", "sasl: ******" },
-        { "a login that is a list", "{sasl: [edge, S3cr3t]}",
-            "{sasl: ****** ********" },
-        { "a login that is a map", "sasl: {mechanism: PLAIN}",
-            "sasl: {mechanism: PLAIN}" },
-        { "a key pasted in", "key: \"-----BEGIN KEY-----S3cr3t\"\nx: b",
-            "key: \"-----BEGIN ***************\n** *" },
-        { "a key over several lines, with what follows kept",
-            "key: |\n  -----BEGIN KEY-----\n  S3cr3t\n  -----END KEY-----\na: "
-            "b",
-            "key: |\n  -----BEGIN ********\n  ******\n  -----END KEY-----\n"
-            "a: b" },
-        { "the first words of a key, and no more", "-----BEGIN", "-----BEGIN" },
-        { "nothing secret", "acks: all", "acks: all" },
-        { "not YAML at all", ":::\n{{password:S3cr3t",
-            ":::\n{{password:******" },
-        { "a quote that does not end", "password: \"S3cr3t",
-            "password: *******" },
-        { "nothing", "", "" },
-    };
-
     (void)state;
-    for (size_t i = 0; i < N(cases); i++) {
+    for (size_t i = 0; i < N(line_cases); i++) {
         char text[128];
 
-        (void)snprintf(text, sizeof text, "%s", cases[i].text);
+        (void)snprintf(text, sizeof text, "%s", line_cases[i].text);
         redact_source(text, strlen(text));
-        if (strcmp(text, cases[i].want) != 0)
-            fail_msg("%s: '%s'", cases[i].label, text);
-        assert_int_equal(strlen(text), strlen(cases[i].text));
+        if (strcmp(text, line_cases[i].want) != 0)
+            fail_msg("%s: '%s'", line_cases[i].label, text);
+        assert_int_equal(strlen(text), strlen(line_cases[i].text));
         assert_null(strstr(text, "S3cr3t"));
     }
 }
