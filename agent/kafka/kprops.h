@@ -41,7 +41,8 @@ enum kprops_from {
     KPROPS_ISOLATION,
 };
 
-/* A property may have several rows, for different clients. */
+/* A property may have several rows, for different clients; two rows for the
+ * same client are a bug, which test_kconf finds. */
 struct kprops {
     const char *name; /* as the library calls it */
     unsigned clients; /* one bit for each enum kconf_client */
