@@ -41,8 +41,8 @@ enum kprops_from {
     KPROPS_ISOLATION,
 };
 
-/* A property may have several rows, for different clients; two rows for the
- * same client are a bug, which test_kconf finds. */
+/* A property may have several rows, for different clients; of two rows for the
+ * same client the later one would count. */
 struct kprops {
     const char *name; /* as the library calls it */
     unsigned clients; /* one bit for each enum kconf_client */
