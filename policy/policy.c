@@ -161,13 +161,17 @@ bool
 policy_flow_wants(const struct policy_flow *flow, const char *topic,
     const char **why)
 {
+    static const char *const reasons[] = {
+        [MATCH_NO] = NULL,
+        [MATCH_YES] = NULL,
+        [MATCH_EXCLUDED] = "a pattern of topics.exclude matches it",
+        [MATCH_UNDECIDED] = "a pattern of 'topics' takes too much work to "
+                            "decide on it: write the pattern more simply",
+    };
     enum match_answer answer = match_topic(flow->topics, topic);
 
     if (why != NULL)
-        *why = answer == MATCH_UNDECIDED
-                   ? "a pattern of 'topics' takes too much work to decide on "
-                     "it: write the pattern more simply"
-                   : NULL;
+        *why = reasons[answer];
     return answer == MATCH_YES;
 }
 

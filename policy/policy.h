@@ -134,8 +134,8 @@ struct policy *policy_parse(const char *text, size_t len, int64_t now_wall_ms,
 void policy_free(const struct policy *policy); /* NULL is fine */
 
 /* Does the flow select this source topic?  Exclude wins.  False and *why (may
- * be NULL) a constant clause: it cannot be told, since a pattern takes too much
- * work; *why is NULL otherwise.  Topics that must never be forwarded are left
+ * be NULL) a constant clause: it is excluded, or it cannot be told; *why is
+ * NULL when nothing includes it.  Topics that must never be forwarded are left
  * to the caller's route. */
 bool policy_flow_wants(const struct policy_flow *flow, const char *topic,
     const char **why);

@@ -32,9 +32,10 @@
 #define FLOW_PREFETCH_SHARE 4
 
 /* Does the policy select this source topic?  Called on the flow's thread, for
- * every topic of the source at each refresh.  False and *why NULL: plainly
- * not.  False and *why a clause that lives as long as the flow: it cannot be
- * told, so the topic is listed as skipped, with this reason. */
+ * every topic of the source at each refresh.  False and *why NULL: nothing
+ * was said about it.  False and *why a clause that lives as long as the flow:
+ * it was meant to be left out, or it cannot be told; the topic is listed as
+ * skipped, with this reason. */
 typedef bool flow_wants_fn(void *ctx, const char *topic, const char **why);
 
 struct flow_options {

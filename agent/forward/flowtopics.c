@@ -122,15 +122,14 @@ hold_changed(struct flow *flow, const struct topic *topic)
     }
 }
 
-/* Whether the policy selects it cannot be told: to leave it out in silence
- * would be a guess.  Said once in the log. */
+/* Left out for a reason that the policy gives.  Said once in the log. */
 static void
 skip_topic(const struct flow *flow, struct topic *topic, const char *why)
 {
     if (strcmp(topic->reason, why) == 0)
         return;
     (void)snprintf(topic->reason, sizeof topic->reason, "%s", why);
-    LOG(flow->o.log, LEVEL_WARN, "topic.skipped", kv_str("flow", flow->name),
+    LOG(flow->o.log, LEVEL_INFO, "topic.skipped", kv_str("flow", flow->name),
         kv_str("topic", topic->name), kv_str("why", why));
 }
 

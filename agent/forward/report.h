@@ -73,8 +73,8 @@ struct report_lane {
     int64_t term; /* REPORT_UNKNOWN unless owned */
 };
 
-/* A source topic that is selected, or may be, and is not forwarded; the reason
- * is a clause. */
+/* A source topic that the policy speaks of and that is not forwarded; the
+ * reason is a clause. */
 struct report_skip {
     char topic[LEDGER_NAME_MAX];
     char reason[REPORT_TEXT_MAX];

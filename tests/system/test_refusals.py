@@ -227,6 +227,11 @@ def test_a_target_that_cannot_be_reached(lab, work, label):
                 and ("level=warn" in line or "level=error" in line)
                 and any(word.lower() in line.lower() for word in words)]
     proc.wait_for("a line that says it", said, 40)
+
+    def told():
+        body = (agent.request("GET", "/readyz") or (0, ""))[1].lower()
+        return any(word.lower() in body for word in words)
+    proc.wait_for("/readyz says it", told, 20)
     assert agent.alive(), agent.tail()
     assert agent.request("GET", "/livez")[0] == 200
     assert agent.request("GET", "/readyz")[0] == 503
@@ -243,7 +248,8 @@ def test_a_source_that_comes_late(lab, work):
     late = cluster.Cluster("late", folder, heap="256m",
                            log_folder=work / "logs")
     agent = lab.start(ready=False, source_side=policyfile.source_side(late))
-    agent.wait_flow(lab.flow, 40, source_up=False)
+    agent.wait_flow(lab.flow, 40, source_up=False, target_up=True)
+    assert agent.metric("kedge_source_up") == 0
     late.start()
     try:
         late.ready()
@@ -252,6 +258,7 @@ def test_a_source_that_comes_late(lab, work):
         agent.ready(60)
         lab.kit.compare(late, topic, lab.target, f"plant7.{topic}") \
             .assert_delivered(100, repeats=False)
+        assert agent.metric("kedge_source_up") == 1
         assert agent.stop() == 0
     finally:
         late.end()

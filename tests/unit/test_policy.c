@@ -157,11 +157,12 @@ test_wants(void **state)
     static const struct {
         const char *label, *topic;
         bool want;
-        const char *why; /* NULL: plainly wanted, or plainly not */
+        const char *why; /* NULL: wanted, or nothing includes it */
     } cases[] = {
         { "included by its name", "orders", true, NULL },
         { "included by a pattern", "t.a", true, NULL },
-        { "excluded", "t.a.debug", false, NULL },
+        { "excluded", "t.a.debug", false,
+            "a pattern of topics.exclude matches it" },
         { "not included", "orders2", false, NULL },
         { "a pattern that gives up",
             "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbcd", false,
