@@ -9,12 +9,18 @@
 
 #define SLICE_MS 200
 #define ASK_MS 1000
+#define FIRST_MS 3000
 
 struct kadmin {
     rd_kafka_t *rk;
     rd_kafka_queue_t *told; /* errors that come by themselves */
     int64_t step_ms;
-    char heard[160];
+    rd_kafka_resp_err_t heard_code;
+    char heard[160]; /* what was told last, but for "all are down" */
+    bool kept_out;   /* by every broker, until somebody changes something */
+    bool lost;       /* every broker, since begun_ms */
+    bool answered;   /* once at least */
+    int64_t begun_ms;
 };
 
 struct kadmin *
@@ -73,11 +79,56 @@ hear(struct kadmin *admin)
     rd_kafka_event_t *event = NULL;
 
     while ((event = rd_kafka_queue_poll(admin->told, 0)) != NULL) {
-        if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR)
+        rd_kafka_resp_err_t code = rd_kafka_event_error(event);
+
+        if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+            admin->lost = true;
+            admin->kept_out =
+                admin->heard_code == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
+                admin->heard_code == RD_KAFKA_RESP_ERR__SSL;
+        }
+        /* what one broker had says more than that all are gone */
+        if (code != RD_KAFKA_RESP_ERR_NO_ERROR &&
+            (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
+                admin->heard[0] == '\0')) {
+            admin->heard_code = code;
             (void)snprintf(admin->heard, sizeof admin->heard, "%s",
                 rd_kafka_event_error_string(event));
+        }
         rd_kafka_event_destroy(event);
     }
+}
+
+static int64_t
+begin(struct kadmin *admin)
+{
+    admin->kept_out = admin->lost = false; /* it may be mended */
+    admin->begun_ms = now_ms();
+    return admin->begun_ms + admin->step_ms;
+}
+
+/* Time, and reason, to go on waiting for an answer.  A cluster that never gave
+ * one is not waited for in silence. */
+static bool
+waits(struct kadmin *admin, int64_t deadline_ms, const struct kjob *job)
+{
+    bool in_vain;
+
+    hear(admin);
+    in_vain = admin->lost && !admin->answered &&
+              now_ms() >= admin->begun_ms + FIRST_MS;
+    return now_ms() < deadline_ms && !kworker_cancelled(job) && !in_vain &&
+           !admin->kept_out;
+}
+
+/* An answer came: what was heard before is past. */
+static void
+answered(struct kadmin *admin)
+{
+    admin->heard_code = RD_KAFKA_RESP_ERR_NO_ERROR;
+    admin->heard[0] = '\0';
+    admin->kept_out = false;
+    admin->answered = true;
 }
 
 static bool
@@ -86,23 +137,25 @@ unanswered(struct kadmin *admin, rd_kafka_resp_err_t code, struct err *err)
     hear(admin);
     if (admin->heard[0] == '\0' || code > 0)
         return kconf_err(err, code, NULL);
-    return kconf_err(err, code, admin->heard);
+    kconf_err(err, admin->kept_out ? admin->heard_code : code, admin->heard);
+    err->retry = true; /* a password may change at the broker, too */
+    return false;
 }
 
 rd_kafka_event_t *
 kadmin_wait(struct kadmin *admin, const struct kjob *job,
     rd_kafka_queue_t *queue, rd_kafka_resp_err_t *code, struct err *err)
 {
-    int64_t deadline_ms = now_ms() + admin->step_ms;
+    int64_t deadline_ms = begin(admin);
     rd_kafka_event_t *event = NULL;
 
-    while (event == NULL && now_ms() < deadline_ms && !kworker_cancelled(job))
+    while (event == NULL && waits(admin, deadline_ms, job))
         event = rd_kafka_queue_poll(queue, SLICE_MS);
     rd_kafka_queue_destroy(queue);
     *code = event != NULL ? rd_kafka_event_error(event)
                           : RD_KAFKA_RESP_ERR__TIMED_OUT;
     if (*code == RD_KAFKA_RESP_ERR_NO_ERROR) {
-        admin->heard[0] = '\0';
+        answered(admin);
         kworker_progress(job);
         return event;
     }
@@ -116,15 +169,14 @@ bool
 kadmin_cluster_id(struct kadmin *admin, const struct kjob *job,
     char id[LEDGER_ID_MAX], struct err *err)
 {
-    int64_t deadline_ms = now_ms() + admin->step_ms;
+    int64_t deadline_ms = begin(admin);
     char *text = NULL;
 
-    while (text == NULL && now_ms() < deadline_ms && !kworker_cancelled(job)) {
+    while (text == NULL && waits(admin, deadline_ms, job))
         text = rd_kafka_clusterid(admin->rk, SLICE_MS);
-        hear(admin);
-    }
     if (text == NULL)
         return unanswered(admin, RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, err);
+    admin->answered = true;
     (void)snprintf(id, LEDGER_ID_MAX, "%s", text);
     rd_kafka_mem_free(admin->rk, text);
     return true;
@@ -135,16 +187,14 @@ static const struct rd_kafka_metadata *
 ask_metadata(struct kadmin *admin, const struct kjob *job, bool all,
     struct err *err)
 {
-    int64_t deadline_ms = now_ms() + admin->step_ms;
+    int64_t deadline_ms = begin(admin);
     const struct rd_kafka_metadata *metadata = NULL;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR__TIMED_OUT;
 
-    while (code != RD_KAFKA_RESP_ERR_NO_ERROR && now_ms() < deadline_ms &&
-           !kworker_cancelled(job)) {
+    while (code != RD_KAFKA_RESP_ERR_NO_ERROR && waits(admin, deadline_ms, job))
         code =
             rd_kafka_metadata(admin->rk, all ? 1 : 0, NULL, &metadata, ASK_MS);
-        hear(admin);
-    }
+    admin->answered |= code == RD_KAFKA_RESP_ERR_NO_ERROR;
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
         return metadata;
     unanswered(admin, code, err);

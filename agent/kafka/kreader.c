@@ -161,8 +161,11 @@ hear(struct reader *reader, const rd_kafka_message_t *message)
 {
     if (message->err == RD_KAFKA_RESP_ERR__PARTITION_EOF)
         return STORE_DONE;
-    (void)snprintf(reader->heard, sizeof reader->heard, "%s",
-        rd_kafka_message_errstr(message));
+    /* what one broker had says more than that all are gone */
+    if (message->err != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
+        reader->heard[0] == '\0')
+        (void)snprintf(reader->heard, sizeof reader->heard, "%s",
+            rd_kafka_message_errstr(message));
     if (klane_judge(message->err) != STORE_REFUSED)
         return STORE_DONE;
     kconf_err(reader->err, message->err, reader->heard);
