@@ -37,6 +37,7 @@ struct catalog_want {
     char source[LEDGER_NAME_MAX];
     char target[LEDGER_NAME_MAX];
     int32_t partitions; /* the source's count: made with as many, grown to it */
+    bool anew; /* what was known of it does not count: the target is asked */
 };
 
 /* One partition at the target. */

@@ -143,6 +143,16 @@ flow_new(const struct flow_options *options, struct flow_inbox *inbox,
     return flow;
 }
 
+/* A person mended something.  At the target it may be a topic's limit, and the
+ * one that is known must not judge the record again. */
+static void
+doubt_limits(struct flow *flow)
+{
+    for (struct topic *topic = parts_topics(flow->parts); topic != NULL;
+         topic = topic->next)
+        topic->limit_doubted = true;
+}
+
 static void
 obey(struct flow *flow, enum flow_order order)
 {
@@ -158,6 +168,7 @@ obey(struct flow *flow, enum flow_order order)
         if (flow->lanes != NULL) {
             flowlane_retry(flow);
             lanes_retry(flow->lanes, clock_mono_ms(flow->o.clock));
+            doubt_limits(flow);
         }
         flow->refresh_at_ms = 0;
         break;

@@ -99,6 +99,8 @@ offer(struct flow *flow, const struct part *part, struct record *record,
     if (!flow->o.judge_size || max == 0 ||
         record_bytes(record) + BATCH_OVERHEAD <= max)
         return flow->o.sink.ops->send(flow->o.sink.self, record, err);
+    if (part->topic->limit_doubted)
+        return SINK_FULL; /* it waits for the target's answer */
     err_set(err, ERR_KAFKA,
         "%" PRId64 " bytes, %.60s takes %" PRId64
         " (max.message.bytes): raise it there, then 'kedge flow restart %s'",

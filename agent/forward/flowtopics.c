@@ -179,6 +179,7 @@ ensure_targets(struct flow *flow)
             continue;
         memcpy(wants[n].source, topic->name, sizeof wants[n].source);
         memcpy(wants[n].target, topic->target, sizeof wants[n].target);
+        wants[n].anew = topic->limit_doubted;
         wants[n++].partitions = topic->partitions;
     }
     flow->o.catalog.ops->ensure(flow->o.catalog.self, wants, n);
@@ -257,6 +258,7 @@ on_target(struct flow *flow, const struct catalog_event *event)
     (void)snprintf(topic->target_id, sizeof topic->target_id, "%s", event->id);
     topic->target_partitions = event->partitions;
     topic->max_message_bytes = event->max_message_bytes;
+    topic->limit_doubted = false;
     topic->reason[0] = '\0';
     hold_changed(flow, topic);
 }

@@ -28,6 +28,7 @@ struct topic {
     int32_t partitions;           /* at the source */
     int32_t target_partitions;    /* 0: not ready */
     int64_t max_message_bytes;    /* of the target; 0: not told */
+    bool limit_doubted;           /* until the target has been asked again */
     bool selected;                /* the policy wants it and it may go */
     bool exists;                  /* in the source's newest list */
     struct topic *next;           /* in the order they became known */

@@ -380,7 +380,7 @@ kensure_topics(struct kensure *ensure, const struct kensure_clusters *clusters,
 
         items[i].want = &wants[i];
         items[i].event = &events[i];
-        if (known != NULL && known->until_ms > now_ms &&
+        if (known != NULL && !wants[i].anew && known->until_ms > now_ms &&
             known->topic.partitions >= wants[i].partitions) {
             items[i].now = *known;
             settle(&items[i]);

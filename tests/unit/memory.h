@@ -49,8 +49,9 @@ struct memory_topic {
     char id[LEDGER_ID_MAX], target_id[LEDGER_ID_MAX];
     int32_t partitions;
     int64_t max_message_bytes;
-    bool gone;  /* not listed any more */
-    bool waits; /* cannot be made at the target */
+    int64_t known_bytes, known_until_ms; /* what the catalog remembers of it */
+    bool gone;                           /* not listed any more */
+    bool waits;                          /* cannot be made at the target */
     struct memory_partition partition[MEMORY_WIDTH];
 };
 

@@ -20,6 +20,19 @@ do_refresh(void *self)
     ((struct memory *)self)->refresh_asked = true;
 }
 
+/* As the real one: not asked again for a minute, but when it is told to. */
+static int64_t
+limit_of(struct memory *memory, struct memory_topic *topic, bool anew)
+{
+    int64_t now_ms = clock_mono_ms(&memory->clock);
+
+    if (anew || topic->known_until_ms <= now_ms) {
+        topic->known_bytes = topic->max_message_bytes;
+        topic->known_until_ms = now_ms + 60000;
+    }
+    return topic->known_bytes;
+}
+
 static void
 do_ensure(void *self, const struct catalog_want *wants, size_t n)
 {
@@ -27,7 +40,7 @@ do_ensure(void *self, const struct catalog_want *wants, size_t n)
 
     memory_enter(memory);
     for (size_t i = 0; i < n; i++) {
-        const struct memory_topic *topic = memory_find(memory, wants[i].source);
+        struct memory_topic *topic = memory_find(memory, wants[i].source);
         struct catalog_event event = { .kind = CATALOG_TARGET,
             .partitions = wants[i].partitions };
 
@@ -35,7 +48,7 @@ do_ensure(void *self, const struct catalog_want *wants, size_t n)
         memcpy(event.source, wants[i].source, sizeof event.source);
         memcpy(event.target, wants[i].target, sizeof event.target);
         memcpy(event.id, topic->target_id, sizeof event.id);
-        event.max_message_bytes = topic->max_message_bytes;
+        event.max_message_bytes = limit_of(memory, topic, wants[i].anew);
         if (topic->waits) {
             event.kind = CATALOG_WAIT;
             err_set_retry(&event.err, ERR_KAFKA, "it may not be made");

@@ -123,7 +123,6 @@ a_refused_record_is_never_passed(void **state)
 
         topic->partition[0].refuses = 0; /* somebody mends it */
         topic->max_message_bytes = 0;
-        flowfix_go(&fix, 6000);
         flowfix_order(&fix, FLOW_RESTART);
         flowfix_go(&fix, 9000);
         assert_int_equal(fix.report->state, FLOW_RUNNING);
@@ -138,23 +137,32 @@ a_refused_record_is_never_passed(void **state)
 static void
 a_restart_with_nothing_mended_is_refused_again(void **state)
 {
-    struct flowfix fix;
-    struct memory_topic *topic;
-
     (void)state;
-    flowfix_init(&fix, 1);
-    topic = memory_topic(fix.memory, "t", 1, 20, 100);
-    topic->partition[0].refuses = 2;
-    topic->partition[0].refused = 7;
-    flowfix_start(&fix);
-    for (int i = 0; i < 3; i++) {
-        flowfix_go(&fix, 2000);
-        assert_int_equal(fix.report->state, FLOW_HELD);
-        assert_non_null(strstr(fix.report->reason, "offset 7"));
-        flowfix_order(&fix, FLOW_RESTART);
+    for (int by_size = 0; by_size < 2; by_size++) {
+        struct flowfix fix;
+        struct memory_topic *topic;
+
+        print_message("  %s\n", by_size ? "by its size" : "by a report");
+        flowfix_init(&fix, 1);
+        fix.options.judge_size = by_size;
+        topic = memory_topic(fix.memory, "t", 1, 20, 100);
+        if (by_size) {
+            topic->max_message_bytes = 90000;
+            topic->partition[0].bytes[7] = 100000;
+        } else {
+            topic->partition[0].refuses = 2;
+            topic->partition[0].refused = 7;
+        }
+        flowfix_start(&fix);
+        for (int i = 0; i < 3; i++) {
+            flowfix_go(&fix, 2000);
+            assert_int_equal(fix.report->state, FLOW_HELD);
+            assert_non_null(strstr(fix.report->reason, "offset 7"));
+            flowfix_order(&fix, FLOW_RESTART);
+        }
+        assert_int_equal(topic->partition[0].n_got, 7);
+        flowfix_free(&fix);
     }
-    assert_int_equal(topic->partition[0].n_got, 7);
-    flowfix_free(&fix);
 }
 
 /* Two partitions meet a record that is refused; the first one is the flow's
