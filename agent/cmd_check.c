@@ -156,7 +156,8 @@ cmd_check_explain(struct cmd_ctx *ctx, int argc, char **argv)
     else if (name == NULL)
         reference_codes(ctx->out);
     else if (!reference_explain(name, ctx->out))
-        return cmd_usage(ctx, "explain", "there is no such code");
+        return cmd_usage(ctx, "explain",
+            "there is no such code; 'kedge explain' lists them all");
     return CMD_OK;
 }
 
@@ -203,7 +204,7 @@ cmd_check_policy(struct cmd_ctx *ctx, int argc, char **argv)
     if (status != CMD_OK)
         return status;
     if (strcmp(plain[0], "show") != 0)
-        return cmd_usage(ctx, "policy", "what is there to do? show");
+        return cmd_usage(ctx, "policy", "what it can do is show");
     if (!open_policy(&inspect, plain[1], false, &err))
         return cmd_fail(ctx, &err);
     status = show(ctx, &inspect, json);

@@ -286,8 +286,8 @@ static const struct code codes[] = {
     { "KP092", "a secret that others can read",
         "A password or key that other users of the machine can read is not a "
         "secret.",
-        "chown root:kedge FILE; chmod 0640 FILE.  Then think about replacing "
-        "it." },
+        "chmod 0600 FILE; or, where the agent runs as the user kedge: chown "
+        "root:kedge FILE; chmod 0640 FILE.  Then think about replacing it." },
     { "KP093", "a certificate or key that does not work",
         "The handshake would fail at the other end, with less to say about "
         "it.",

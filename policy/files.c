@@ -35,8 +35,11 @@ report(struct findings *found, struct span at, const char *path, bool private,
 
     findings_add(found, code, SEVERITY_REFUSE, at, "%s", err->text);
     if (strcmp(code, "KP092") == 0)
-        findings_remedy(found, "chown root:kedge %s && chmod 0640 %s", path,
-            path);
+        findings_remedy(found,
+            "chmod 0600 %s\n"
+            "# or, where the agent runs as the user kedge:\n"
+            "chown root:kedge %s && chmod 0640 %s",
+            path, path, path);
 }
 
 static void

@@ -132,7 +132,7 @@ refuse_number(struct findings *found, const struct field *field,
     }
     findings_add(found, "KP026", SEVERITY_REFUSE, node->at,
         "%s: '%.60s' is not %s", field->key, node->text,
-        is_ms                        ? "a duration, as 30s or 72h"
+        is_ms ? "a duration, as 30s or 72h (units: ms s m h d)"
         : field->type == FIELD_BYTES ? "a size, as 64MiB"
                                      : "a whole number");
     return false;

@@ -54,8 +54,8 @@ playbill_opening(FILE *out, const struct stage *stage,
 
     (void)fprintf(out,
         "Two embedded clusters: \"plant\" in plaintext, and \"cloud\", which "
-        "is reached only over TLS\nwith a certificate that was made a moment "
-        "ago.  An agent of its own, `kedge run`, forwards\nfrom one to the "
+        "is reached\nonly over TLS with a certificate that was made a moment "
+        "ago.  An agent of its\nown, `kedge run`, forwards from one to the "
         "other on this policy:\n\n");
     for (const char *at = stage->policy_text; *at != '\0';) {
         size_t len = strcspn(at, "\n");
@@ -64,9 +64,9 @@ playbill_opening(FILE *out, const struct stage *stage,
         at += len + (at[len] == '\n');
     }
     (void)fprintf(out,
-        "\nIt lies in %s, the agent's log in %s.\n\n"
-        "%s records go into %d partitions of %d topics, one topic for each "
-        "codec; the link is cut\nin the middle.\n\n",
+        "\nIt lies in %s,\nthe agent's log in %s.\n\n"
+        "%s records go into %d partitions of %d topics, one topic for each\n"
+        "codec; the link is cut in the middle.\n\n",
         stage->policy, stage->log, playbill_number(number, plan->records),
         LOAD_PARTS, LOAD_TOPICS);
     (void)fflush(out);
@@ -116,8 +116,8 @@ print_counts(FILE *out, const struct proof_counts *counts)
         playbill_number(a, counts->reordered),
         playbill_number(b, counts->repeats));
     (void)fprintf(out,
-        "  content   key, value, headers and timestamp compared byte for byte: "
-        "%s tombstones,\n            %s null keys, %s headers\n",
+        "  content   key, value, headers and timestamp compared byte for "
+        "byte:\n            %s tombstones, %s null keys, %s headers\n",
         playbill_number(a, counts->tombstones),
         playbill_number(b, counts->null_keys),
         playbill_number(c, counts->headers));
@@ -133,8 +133,8 @@ print_run(FILE *out, const struct stage *stage, const struct playbill *bill)
 
     tlsend_count(stage->tlsend, &counts);
     (void)fprintf(out,
-        "  link      TLS only, both sides with a certificate: %s connections, "
-        "%s refused while\n            it was cut, %s bytes in\n",
+        "  link      TLS only, both sides with a certificate: %s "
+        "connections,\n            %s refused while it was cut, %s bytes in\n",
         playbill_number(a, counts.completed),
         playbill_number(b, counts.refused),
         playbill_number(c, counts.bytes_in));
@@ -170,11 +170,9 @@ playbill_proof(FILE *out, const struct stage *stage, struct proof *proof,
     if (holds)
         (void)fprintf(out,
             "\nWhat this does not prove is durability: the embedded clusters "
-            "keep "
-            "everything in memory and\nnothing on disk, have no replicas that "
-            "could fail and fence nobody.  That is what the system\ntests on "
-            "real "
-            "brokers are for.\n");
+            "keep everything\nin memory and nothing on disk, have no replicas "
+            "that could fail and fence\nnobody.  That is what the system tests "
+            "on real brokers are for.\n");
     (void)fflush(out);
 }
 
@@ -183,8 +181,10 @@ playbill_keep(FILE *out, const struct stage *stage)
 {
     (void)fprintf(out,
         "\nEverything keeps running until Ctrl-C.  To try in another "
-        "terminal:\n\n    kedge status --socket %s\n\n",
-        stage->socket);
+        "terminal:\n\n"
+        "    kedge status --socket %s\n"
+        "    kedge flow pause telemetry --socket %s\n\n",
+        stage->socket, stage->socket);
     (void)fflush(out);
 }
 
