@@ -26,6 +26,8 @@ struct health {
     int64_t noted_ms; /* of the newest report */
     struct mark *marks;
     size_t n_marks;
+    int64_t *lanes_ms; /* when each was last ours, or another agent's */
+    size_t n_lanes;
     struct sample samples[SAMPLES]; /* a ring */
     size_t n_samples;               /* ever taken */
 };
@@ -48,6 +50,7 @@ health_free(struct health *health)
     if (health == NULL)
         return;
     free(health->marks);
+    free(health->lanes_ms);
     free(health);
 }
 
@@ -78,6 +81,15 @@ find(const struct health *health, uint64_t name, size_t *guess)
     return NULL;
 }
 
+/* What waits for its target topic is not read, so nobody knows how much. */
+static bool
+has_to_send(const struct report_part *part)
+{
+    int64_t lag = report_true_lag(part);
+
+    return lag > 0 || (lag == REPORT_UNKNOWN && part->state == PART_WAITING);
+}
+
 static void
 mark_parts(struct health *health, const struct flow_report *report,
     int64_t now_ms)
@@ -95,12 +107,31 @@ mark_parts(struct health *health, const struct flow_report *report,
         marks[i].moved_ms = now_ms;
         old = find(health, marks[i].name, &guess);
         if (old != NULL && old->acked_next == part->acked_next &&
-            report_true_lag(part) > 0 && view_is_ours(report, part))
+            has_to_send(part) && view_is_ours(report, part))
             marks[i].moved_ms = old->moved_ms;
     }
     free(health->marks);
     health->marks = marks;
     health->n_marks = n;
+}
+
+static void
+mark_lanes(struct health *health, const struct flow_report *report,
+    int64_t now_ms)
+{
+    int64_t *lanes_ms = calloc(report->n_lanes + 1, sizeof *lanes_ms);
+    size_t n = lanes_ms == NULL ? 0 : report->n_lanes;
+
+    for (size_t i = 0; i < n; i++) {
+        enum lane_state state = report->lanes[i].state;
+        bool under_way = state == LANE_TAKING || state == LANE_RETAKING;
+
+        lanes_ms[i] =
+            under_way && i < health->n_lanes ? health->lanes_ms[i] : now_ms;
+    }
+    free(health->lanes_ms);
+    health->lanes_ms = lanes_ms;
+    health->n_lanes = n;
 }
 
 void
@@ -109,6 +140,7 @@ health_note(struct health *health, const struct flow_report *report,
 {
     health->noted_ms = report->mono_ms;
     mark_parts(health, report, now_ms);
+    mark_lanes(health, report, now_ms);
     health->samples[health->n_samples++ % SAMPLES] =
         (struct sample){ .at_ms = now_ms,
             .records = records_acked,
@@ -135,6 +167,7 @@ part_ready(const struct health *health, const struct flow_report *report,
     size_t i, int64_t now_ms, char *why, size_t size)
 {
     const struct report_part *part = &report->parts[i];
+    char lag[24] = "records";
 
     if (!view_is_ours(report, part) || part->state == PART_PAUSED)
         return true;
@@ -145,10 +178,12 @@ part_ready(const struct health *health, const struct flow_report *report,
     }
     if (i < health->n_marks &&
         now_ms - health->marks[i].moved_ms >= HEALTH_STUCK_MS) {
+        if (report_true_lag(part) > 0)
+            (void)snprintf(lag, sizeof lag, "%" PRId64, report_true_lag(part));
         (void)snprintf(why, size,
-            "%s %" PRId32 " has %" PRId64
-            " to send and none was acknowledged for %" PRId64 " s%s%s",
-            part->topic, part->partition, report_true_lag(part),
+            "%s %" PRId32 " has %s to send and none was acknowledged for "
+            "%" PRId64 " s%s%s",
+            part->topic, part->partition, lag,
             (now_ms - health->marks[i].moved_ms) / 1000,
             part->reason[0] == '\0' ? "" : ": ", part->reason);
         return false;
@@ -157,13 +192,24 @@ part_ready(const struct health *health, const struct flow_report *report,
 }
 
 static bool
-lane_ready(const struct flow_report *report, size_t i, char *why, size_t size)
+lane_ready(const struct health *health, const struct flow_report *report,
+    size_t i, int64_t now_ms, char *why, size_t size)
 {
-    if (report->lanes[i].state != LANE_HELD)
-        return true;
-    (void)snprintf(why, size, "lane %zu is held: %s", i,
-        report->lanes[i].reason);
-    return false;
+    const struct report_lane *lane = &report->lanes[i];
+    int64_t since_ms = i < health->n_lanes ? health->lanes_ms[i] : now_ms;
+
+    if (lane->state == LANE_HELD) {
+        (void)snprintf(why, size, "lane %zu is held: %s", i, lane->reason);
+        return false;
+    }
+    if (now_ms - since_ms >= HEALTH_STUCK_MS) {
+        (void)snprintf(why, size,
+            "lane %zu could not be taken over for %" PRId64 " s%s%s", i,
+            (now_ms - since_ms) / 1000, lane->reason[0] == '\0' ? "" : ": ",
+            lane->reason);
+        return false;
+    }
+    return true;
 }
 
 bool
@@ -188,7 +234,7 @@ health_ready(const struct health *health, const struct flow_report *report,
         return false;
     }
     for (size_t i = 0; i < report->n_lanes; i++) {
-        if (!lane_ready(report, i, why, size))
+        if (!lane_ready(health, report, i, now_ms, why, size))
             return false;
     }
     for (size_t i = 0; i < report->n_parts; i++) {

@@ -2,12 +2,13 @@
  *
  * A process that runs says nothing about the records.  A flow is ready while
  * it runs (or an operator has paused it), the policy selects partitions, none
- * of those that are ours is held, and each that has records to send had one
- * acknowledged in the last 30 s.  It is live while its thread makes reports,
- * whatever the clusters do: a restart would not mend those.
+ * of those that are ours is held, each that has records to send had one
+ * acknowledged in the last 30 s, and no lane takes longer than that to be taken
+ * over.  It is live while its thread makes reports, whatever the clusters do: a
+ * restart would not mend those.
  *
  * Thread: the main thread.
- * Memory: 40 bytes for each partition of the newest report.
+ * Memory: 24 bytes for each partition of the newest report, 8 for each lane.
  * Cost:   health_note() O(partitions) while their order stays. */
 #ifndef KEDGE_HEALTH_H
 #define KEDGE_HEALTH_H

@@ -118,6 +118,15 @@ test_ready(void **state)
     }
 }
 
+/* Partition 1, which waits, is ours and done. */
+static void
+settle(struct flow_report *report)
+{
+    report->lanes[1].state = LANE_OWNED;
+    report->parts[1].state = PART_RUNNING;
+    report->parts[1].source_end = report->parts[1].acked_next = 8;
+}
+
 /* Time goes on by `step_ms` for each report; in every one partition 0 has
  * records to send. */
 static const struct {
@@ -154,6 +163,7 @@ test_stuck(void **state)
             now_ms = (int64_t)n * stuck[i].step_ms;
             report->parts[0].acked_next = stuck[i].acked[n];
             report->parts[0].in_flight_records = stuck[i].acked[n] < 8;
+            settle(report);
             if (stuck[i].elsewhere)
                 report->lanes[0].state = LANE_ELSEWHERE;
             health_note(health, report, 0, 0, now_ms);
@@ -168,6 +178,84 @@ test_stuck(void **state)
     }
 }
 
+/* Lane 1 in reports that are 8 s apart. */
+static const struct {
+    const char *label;
+    enum lane_state lane[5];
+    const char *want; /* NULL: ready after the last one */
+} taking[] = {
+    { "it is being taken over for 32 s",
+        { LANE_TAKING, LANE_TAKING, LANE_RETAKING, LANE_TAKING, LANE_RETAKING },
+        "lane 1 could not be taken over for 32 s: no such topic" },
+    { "it was taken over in between",
+        { LANE_TAKING, LANE_RETAKING, LANE_OWNED, LANE_RETAKING, LANE_TAKING },
+        NULL },
+    { "another agent had it in between",
+        { LANE_TAKING, LANE_ELSEWHERE, LANE_TAKING, LANE_TAKING, LANE_TAKING },
+        NULL },
+    { "it is ours",
+        { LANE_OWNED, LANE_OWNED, LANE_OWNED, LANE_OWNED, LANE_OWNED }, NULL },
+    { "it is another agent's",
+        { LANE_ELSEWHERE, LANE_ELSEWHERE, LANE_ELSEWHERE, LANE_ELSEWHERE,
+            LANE_ELSEWHERE },
+        NULL },
+};
+
+static void
+test_taking_over(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof taking / sizeof taking[0]; i++) {
+        struct health *health = health_new(0);
+        char why[200] = "";
+
+        print_message("%s\n", taking[i].label);
+        for (size_t n = 0; n < 5; n++) {
+            struct flow_report *report = reportfix_new();
+            int64_t now_ms = (int64_t)n * 8000;
+
+            settle(report);
+            report->parts[0].acked_next = 8;
+            report->lanes[1].state = taking[i].lane[n];
+            (void)snprintf(report->lanes[1].reason,
+                sizeof report->lanes[1].reason, "no such topic");
+            health_note(health, report, 0, 0, now_ms);
+            assert_int_equal(health_ready(health, report, now_ms, why,
+                                 sizeof why),
+                n < 4 || taking[i].want == NULL);
+            report_free(report);
+        }
+        assert_string_equal(why, taking[i].want == NULL ? "" : taking[i].want);
+        health_free(health);
+    }
+}
+
+/* How much there is to send is not known of a topic that has no target. */
+static void
+test_waiting(void **state)
+{
+    struct health *health = health_new(0);
+    struct flow_report *report = reportfix_new();
+    char why[200];
+
+    (void)state;
+    report->parts[0].acked_next = 8;
+    report->lanes[1].state = LANE_OWNED;
+    (void)snprintf(report->parts[1].reason, sizeof report->parts[1].reason,
+        "no such topic");
+    health_note(health, report, 0, 0, 0);
+    health_note(health, report, 0, 0, 29000);
+    assert_true(health_ready(health, report, 29000, why, sizeof why));
+    assert_false(health_ready(health, report, 30000, why, sizeof why));
+    assert_string_equal(why, "orders 1 has records to send and none was "
+                             "acknowledged for 30 s: no such topic");
+    settle(report);
+    health_note(health, report, 0, 0, 31000);
+    assert_true(health_ready(health, report, 31000, why, sizeof why));
+    report_free(report);
+    health_free(health);
+}
+
 /* New partitions come in between, and the order changes: what was known of
  * each one stays with it. */
 static void
@@ -179,6 +267,7 @@ test_order_of_partitions(void **state)
     char why[200];
 
     (void)state;
+    settle(report);
     health_note(health, report, 0, 0, 0);
     first = report->parts[0];
     report->parts[0] = report->parts[2];
@@ -262,6 +351,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ready),
         cmocka_unit_test(test_stuck),
+        cmocka_unit_test(test_taking_over),
+        cmocka_unit_test(test_waiting),
         cmocka_unit_test(test_order_of_partitions),
         cmocka_unit_test(test_live),
         cmocka_unit_test(test_starting),
