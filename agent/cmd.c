@@ -57,7 +57,7 @@ print_commands(FILE *out)
     for (size_t i = 0; i < N(commands); i++)
         (void)fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
     (void)fputs("\n'kedge help COMMAND' says more about one, 'kedge help "
-                "metrics' lists the metrics.\nThe manuals are kedge(1), "
+                "metrics' lists the\nmetrics.  The manuals are kedge(1), "
                 "kedge-agent(8) and kedge.policy(5).\n",
         out);
 }

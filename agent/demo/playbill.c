@@ -141,7 +141,8 @@ print_run(FILE *out, const struct stage *stage, const struct playbill *bill)
     (void)fprintf(out, "  time      %.1f s from the agent's start",
         (double)bill->all_ms / 1000);
     if (bill->cut_ms > 0)
-        (void)fprintf(out, ", of them %.1f s cut; then it took %.1f s more",
+        (void)fprintf(out,
+            ",\n            of them %.1f s cut; then it took %.1f s more",
             (double)bill->cut_ms / 1000, (double)bill->catch_ms / 1000);
     (void)fprintf(out, ";\n            the lag rose to %s records\n",
         playbill_number(a, bill->peak_lag));
@@ -166,7 +167,7 @@ playbill_proof(FILE *out, const struct stage *stage, struct proof *proof,
     print_counts(out, &counts);
     print_run(out, stage, bill);
     (void)fprintf(out, "  policy    %s%s\n", stage->policy,
-        holds && !bill->keep ? " (above; removed now, --keep keeps it)" : "");
+        holds && !bill->keep ? " (removed now, --keep keeps it)" : "");
     if (holds)
         (void)fprintf(out,
             "\nWhat this does not prove is durability: the embedded clusters "
