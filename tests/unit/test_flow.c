@@ -139,20 +139,16 @@ a_restart_with_nothing_mended_is_refused_again(void **state)
 {
     (void)state;
     for (int by_size = 0; by_size < 2; by_size++) {
-        struct flowfix fix;
         struct memory_topic *topic;
+        struct flowfix fix;
 
-        print_message("  %s\n", by_size ? "by its size" : "by a report");
         flowfix_init(&fix, 1);
-        fix.options.judge_size = by_size;
         topic = memory_topic(fix.memory, "t", 1, 20, 100);
-        if (by_size) {
-            topic->max_message_bytes = 90000;
-            topic->partition[0].bytes[7] = 100000;
-        } else {
-            topic->partition[0].refuses = 2;
-            topic->partition[0].refused = 7;
-        }
+        topic->partition[0].refuses = by_size ? 0 : 2;
+        topic->partition[0].refused = 7;
+        fix.options.judge_size = by_size;
+        topic->max_message_bytes = 90000;
+        topic->partition[0].bytes[7] += by_size * 100000;
         flowfix_start(&fix);
         for (int i = 0; i < 3; i++) {
             flowfix_go(&fix, 2000);
