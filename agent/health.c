@@ -178,6 +178,10 @@ part_ready(const struct health *health, const struct flow_report *report,
     }
     if (i < health->n_marks &&
         now_ms - health->marks[i].moved_ms >= HEALTH_STUCK_MS) {
+        const char *reason = part->reason;
+
+        if (reason[0] == '\0')
+            reason = report->lanes[part->lane].reason;
         if (report_true_lag(part) > 0)
             (void)snprintf(lag, sizeof lag, "%" PRId64, report_true_lag(part));
         (void)snprintf(why, size,
@@ -185,9 +189,19 @@ part_ready(const struct health *health, const struct flow_report *report,
             "%" PRId64 " s%s%s",
             part->topic, part->partition, lag,
             (now_ms - health->marks[i].moved_ms) / 1000,
-            part->reason[0] == '\0' ? "" : ": ", part->reason);
+            reason[0] == '\0' ? "" : ": ", reason);
         return false;
     }
+    return true;
+}
+
+static bool
+lane_held(const struct flow_report *report, size_t i, char *why, size_t size)
+{
+    if (report->lanes[i].state != LANE_HELD)
+        return false;
+    (void)snprintf(why, size, "lane %zu is held: %s", i,
+        report->lanes[i].reason);
     return true;
 }
 
@@ -195,21 +209,15 @@ static bool
 lane_ready(const struct health *health, const struct flow_report *report,
     size_t i, int64_t now_ms, char *why, size_t size)
 {
-    const struct report_lane *lane = &report->lanes[i];
+    const char *reason = report->lanes[i].reason;
     int64_t since_ms = i < health->n_lanes ? health->lanes_ms[i] : now_ms;
 
-    if (lane->state == LANE_HELD) {
-        (void)snprintf(why, size, "lane %zu is held: %s", i, lane->reason);
-        return false;
-    }
-    if (now_ms - since_ms >= HEALTH_STUCK_MS) {
-        (void)snprintf(why, size,
-            "lane %zu could not be taken over for %" PRId64 " s%s%s", i,
-            (now_ms - since_ms) / 1000, lane->reason[0] == '\0' ? "" : ": ",
-            lane->reason);
-        return false;
-    }
-    return true;
+    if (now_ms - since_ms < HEALTH_STUCK_MS)
+        return true;
+    (void)snprintf(why, size,
+        "lane %zu could not be taken over for %" PRId64 " s%s%s", i,
+        (now_ms - since_ms) / 1000, reason[0] == '\0' ? "" : ": ", reason);
+    return false;
 }
 
 bool
@@ -234,11 +242,16 @@ health_ready(const struct health *health, const struct flow_report *report,
         return false;
     }
     for (size_t i = 0; i < report->n_lanes; i++) {
-        if (!lane_ready(health, report, i, now_ms, why, size))
+        if (lane_held(report, i, why, size))
             return false;
     }
+    /* what a partition waits for says more than that its lane waits */
     for (size_t i = 0; i < report->n_parts; i++) {
         if (!part_ready(health, report, i, now_ms, why, size))
+            return false;
+    }
+    for (size_t i = 0; i < report->n_lanes; i++) {
+        if (!lane_ready(health, report, i, now_ms, why, size))
             return false;
     }
     return true;

@@ -249,6 +249,12 @@ test_waiting(void **state)
     assert_false(health_ready(health, report, 30000, why, sizeof why));
     assert_string_equal(why, "orders 1 has records to send and none was "
                              "acknowledged for 30 s: no such topic");
+    report->parts[1].reason[0] = '\0';
+    (void)snprintf(report->lanes[1].reason, sizeof report->lanes[1].reason,
+        "its ledger is gone");
+    assert_false(health_ready(health, report, 30000, why, sizeof why));
+    assert_string_equal(why, "orders 1 has records to send and none was "
+                             "acknowledged for 30 s: its ledger is gone");
     settle(report);
     health_note(health, report, 0, 0, 31000);
     assert_true(health_ready(health, report, 31000, why, sizeof why));
