@@ -122,7 +122,7 @@ bytes_of(const struct sockaddr *addr, uint8_t bytes[16])
 bool
 kdial_private(const struct sockaddr *addr)
 {
-    uint8_t bytes[16];
+    uint8_t bytes[16] = { 0 };
     int family = bytes_of(addr, bytes);
 
     if (family == AF_INET)
@@ -176,7 +176,7 @@ kdial_allow(struct kdial *kdial, const char *network, struct err *err)
 static bool
 is_allowed(const struct kdial *kdial, const struct sockaddr *addr)
 {
-    uint8_t bytes[16];
+    uint8_t bytes[16] = { 0 };
     int family = bytes_of(addr, bytes);
 
     for (size_t i = 0; i < kdial->n_networks; i++)
