@@ -386,7 +386,8 @@ on_source(struct flow *flow, const struct source_event *event, int64_t now_ms)
     struct part *part =
         event->part >= 0 ? parts_at(flow->parts, event->part) : NULL;
 
-    if (part != NULL && part->phase == PHASE_IDLE)
+    if (event->kind != SOURCE_DOWN && event->kind != SOURCE_UP &&
+        (part == NULL || part->phase == PHASE_IDLE))
         return; /* of a lane that was given up meanwhile */
     switch (event->kind) {
     case SOURCE_RESOLVED:
