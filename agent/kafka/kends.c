@@ -252,14 +252,9 @@ kends_serve(struct kends *kends, int64_t now_ms)
     }
 }
 
-static bool
-leader_is_stale(rd_kafka_resp_err_t code)
-{
-    return code == RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH ||
-           code == RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH;
-}
-
-/* Starts a refresh of the topics that this client uses. */
+/* Starts a refresh of the topics that this client uses.  What it knows of
+ * leaders, or of how many partitions there are, may be older than what the
+ * cluster is, and it does not look again by itself. */
 static void
 refresh(rd_kafka_t *rk)
 {
@@ -335,7 +330,7 @@ kends_result(struct kends *kends, rd_kafka_event_t *event, int64_t now_ms)
     const rd_kafka_ListOffsetsResultInfo_t **infos = NULL;
     rd_kafka_resp_err_t failed = rd_kafka_event_error(event);
     size_t n = 0, n_asked = channel->n_asked;
-    bool good = true, stale = leader_is_stale(failed);
+    bool good = true;
 
     if (failed == RD_KAFKA_RESP_ERR_NO_ERROR)
         infos =
@@ -351,13 +346,12 @@ kends_result(struct kends *kends, rd_kafka_event_t *event, int64_t now_ms)
             code = read_answer(infos[i], kind, &offset);
         else if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
             code = RD_KAFKA_RESP_ERR__PARTIAL;
-        stale = stale || leader_is_stale(code);
         good =
             take_answer(kends, channel->asked[i], kind, code, offset) && good;
     }
     plan_next(channel, n_asked, failed == RD_KAFKA_RESP_ERR_NO_ERROR, good,
         now_ms);
-    if (stale)
+    if (!good)
         refresh(kends->rk);
 }
 
