@@ -56,7 +56,8 @@ enum catalog_event_kind {
     CATALOG_DOWN,   /* answer to refresh(): err; `source_side` says which */
     CATALOG_TARGET, /* answer to ensure(), one for each want */
     CATALOG_WAIT,   /* the same: the topic cannot be used yet, err says why;
-                     * ensure() it again later */
+                     * ensure() it again later.  `partitions` above 0: so many
+                     * are there already and may be used */
     CATALOG_LEDGER, /* answer to ensure_ledger(): exists; `id`, `partitions` */
     CATALOG_LEDGER_WAIT, /* the same: cannot be made or used, err says why */
     CATALOG_ENDS, /* answer to ask_ends(): `ends`, the receiver's to free(3) */

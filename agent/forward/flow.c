@@ -189,8 +189,10 @@ judge(struct flow *flow)
         flow_enter(flow, FLOW_PAUSED, "an operator paused it");
     else if (flow->joined && flow->group_reason[0] != '\0')
         flow_enter(flow, FLOW_CONNECTING, flow->group_reason);
-    else if (flow->joined)
+    else if (flow->joined && flow->member)
         flow_enter(flow, FLOW_RUNNING, "a member of the group");
+    else if (flow->joined)
+        flow_enter(flow, FLOW_CONNECTING, "the group is being joined");
     else if (flow->state != FLOW_CONNECTING)
         flow_enter(flow, FLOW_CONNECTING, "clusters are being reached");
 }
@@ -202,8 +204,10 @@ on_group(struct flow *flow, const struct group_event *event, int64_t now_ms)
     if (event->kind == GROUP_FAILED)
         (void)snprintf(flow->group_reason, sizeof flow->group_reason, "%s",
             event->err.text);
-    else if (event->kind == GROUP_ASSIGNED)
+    else if (event->kind == GROUP_IN) {
+        flow->member = true;
         flow->group_reason[0] = '\0';
+    }
     if (flow->lanes != NULL)
         lanes_on_group(flow->lanes, event, now_ms);
 }
@@ -235,6 +239,7 @@ control(struct flow *flow, int64_t now_ms)
     if (flow->lanes != NULL) {
         lanes_tick(flow->lanes, wall_ms, now_ms);
         flow->joined = lanes_joined(flow->lanes);
+        flow->member = flow->member && flow->joined;
     }
     judge(flow);
     return busy;

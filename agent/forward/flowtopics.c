@@ -245,21 +245,19 @@ on_target(struct flow *flow, const struct catalog_event *event)
     flow->target_link = FLOW_LINK_UP;
     if (topic == NULL)
         return;
-    if (event->kind == CATALOG_WAIT) {
-        if (strcmp(topic->reason, event->err.text) != 0)
-            LOG(flow->o.log, LEVEL_WARN, "topic.waits",
-                kv_str("flow", flow->name), kv_str("topic", topic->name),
-                kv_str("target", topic->target),
-                kv_str("error", event->err.text));
-        (void)snprintf(topic->reason, sizeof topic->reason, "%s",
-            event->err.text);
+    if (event->kind == CATALOG_WAIT &&
+        strcmp(topic->reason, event->err.text) != 0)
+        LOG(flow->o.log, LEVEL_WARN, "topic.waits", kv_str("flow", flow->name),
+            kv_str("topic", topic->name), kv_str("target", topic->target),
+            kv_str("error", event->err.text));
+    (void)snprintf(topic->reason, sizeof topic->reason, "%s",
+        event->kind == CATALOG_WAIT ? event->err.text : "");
+    if (event->partitions == 0)
         return;
-    }
     (void)snprintf(topic->target_id, sizeof topic->target_id, "%s", event->id);
     topic->target_partitions = event->partitions;
     topic->max_message_bytes = event->max_message_bytes;
     topic->limit_doubted = false;
-    topic->reason[0] = '\0';
     hold_changed(flow, topic);
 }
 
@@ -486,8 +484,10 @@ flowtopics_ask_ends(void *ctx, int32_t lane)
         const char *target =
             part->known ? part->entry.target_topic : part->topic->target;
 
-        part->target_end = 0; /* not routed: nothing was written there */
-        if (target[0] == '\0')
+        part->target_end = 0; /* where there is nothing */
+        if (target[0] == '\0' ||
+            (part->topic->target_partitions > 0 &&
+                part->partition >= part->topic->target_partitions))
             continue;
         part->target_end = REPORT_UNKNOWN;
         memcpy(asked[n].topic, target, sizeof asked[n].topic);

@@ -25,7 +25,9 @@ enum group_event_kind {
                      * `hint` is where to begin to read the lane */
     GROUP_REFUSED,  /* answer to prove(): not ours; wait for an assignment */
     GROUP_UNSURE,   /* answer to prove(): could not be asked; try later */
-    GROUP_FAILED,   /* lane -1: the group cannot be joined, err says why */
+    GROUP_IN,     /* lane -1: the group has let us in, with lanes or without */
+    GROUP_FAILED, /* lane -1: it does not let us in, or has lost us; err says
+                     * why, and GROUP_IN follows when that is over */
 };
 
 struct group_event {

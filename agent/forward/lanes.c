@@ -323,6 +323,7 @@ lanes_on_group(struct lanes *lanes, const struct group_event *event,
     case GROUP_UNSURE:
         proof(lanes, lane, event, now_ms);
         break;
+    case GROUP_IN:
     case GROUP_FAILED:
         break;
     }

@@ -2,7 +2,7 @@
  *
  * Thread: one worker.
  * Memory: a client for each cluster from the first order on, and for a minute
- *         what is known about the target topics that were asked for.
+ *         the limits of the target topics that were asked for.
  * Errors: in the events. */
 #ifndef KEDGE_KCATALOG_H
 #define KEDGE_KCATALOG_H

@@ -35,7 +35,8 @@ struct item {
     const struct catalog_want *want;
     struct catalog_event *event;
     struct known now;
-    bool settled; /* known already, or waits: its event is filled in */
+    bool settled; /* it waits: its event is filled in */
+    bool limited; /* its limit is known from before */
 };
 
 struct kensure *
@@ -89,23 +90,29 @@ remember(struct kensure *ensure, const struct known *now)
     known->until_ms = clock_mono_ms(ensure->o->clock) + KNOWN_MS;
 }
 
+/* What is there may be used, also where it is not all that is wanted. */
 static void
-settle(struct item *item)
+settle_as(struct item *item, enum catalog_event_kind kind)
 {
     struct catalog_event *event = item->event;
 
     item->settled = true;
-    event->kind = CATALOG_TARGET;
+    event->kind = kind;
     event->partitions = item->now.topic.partitions;
     event->max_message_bytes = item->now.max_message_bytes;
     memcpy(event->id, item->now.topic.id, sizeof event->id);
 }
 
 static void
+settle(struct item *item)
+{
+    settle_as(item, CATALOG_TARGET);
+}
+
+static void
 wait_with(struct item *item, const struct err *err)
 {
-    item->settled = true;
-    item->event->kind = CATALOG_WAIT;
+    settle_as(item, CATALOG_WAIT);
     item->event->err = *err;
     err_wrap(&item->event->err, "%s", item->want->target);
 }
@@ -184,8 +191,7 @@ wait_for_person(struct kensure *ensure, struct item *item, bool grow)
         grow ? "too few partitions" : "no such topic",
         ensure->o->target->bootstrap, grow ? "alter" : "create",
         item->want->target, item->want->partitions);
-    item->settled = true;
-    item->event->kind = CATALOG_WAIT;
+    settle_as(item, CATALOG_WAIT);
     item->event->err = err;
 }
 
@@ -310,15 +316,16 @@ ask_limits(struct kensure *ensure, struct item *items, size_t n,
     if (!ok)
         return err_set_retry(err, ERR_MEMORY, "%zu topics", n);
     for (size_t i = 0; i < n; i++) {
-        if (!items[i].settled)
+        if (!items[i].settled && !items[i].limited)
             settings[asked++].topic = items[i].want->target;
     }
-    ok = kmake_settings_ask(ensure->target, ensure->job, settings, asked, err);
+    ok = asked == 0 ||
+         kmake_settings_ask(ensure->target, ensure->job, settings, asked, err);
     asked = 0;
     for (size_t i = 0; ok && i < n; i++) {
         const char *text = NULL;
 
-        if (items[i].settled)
+        if (items[i].settled || items[i].limited)
             continue;
         text = kmake_settings_get(&settings[asked++], "max.message.bytes");
         items[i].now.max_message_bytes =
@@ -380,10 +387,11 @@ kensure_topics(struct kensure *ensure, const struct kensure_clusters *clusters,
 
         items[i].want = &wants[i];
         items[i].event = &events[i];
-        if (known != NULL && !wants[i].anew && known->until_ms > now_ms &&
-            known->topic.partitions >= wants[i].partitions) {
-            items[i].now = *known;
-            settle(&items[i]);
+        /* Ids and partitions are looked at each time: a topic that is made
+         * anew must not be taken for the old one. */
+        if (known != NULL && !wants[i].anew && known->until_ms > now_ms) {
+            items[i].now.max_message_bytes = known->max_message_bytes;
+            items[i].limited = true;
         }
     }
     if (items != NULL && !work(ensure, items, n, &err))
@@ -391,7 +399,8 @@ kensure_topics(struct kensure *ensure, const struct kensure_clusters *clusters,
     for (size_t i = 0; items != NULL && i < n; i++) {
         if (items[i].settled)
             continue;
-        remember(ensure, &items[i].now);
+        if (!items[i].limited)
+            remember(ensure, &items[i].now);
         settle(&items[i]);
     }
     free(items);

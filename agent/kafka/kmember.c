@@ -109,6 +109,7 @@ on_assign(struct kmember *member, rd_kafka_topic_partition_list_t *list)
     ignore(member, rd_kafka_incremental_assign(member->rk, list), "assign");
     (void)rd_kafka_pause_partitions(member->rk, list);
     member->said = RD_KAFKA_RESP_ERR_NO_ERROR;
+    tell_lane(member, GROUP_IN, -1);
     for (int i = 0; i < list->cnt; i++) {
         struct lane *lane = make_lane(member, list->elems[i].partition);
 
@@ -155,8 +156,12 @@ on_revoke(struct kmember *member, const rd_kafka_topic_partition_list_t *list)
         answer_revocation(member);
     }
     member->revoked = rd_kafka_topic_partition_list_copy(list);
-    if (lost)
+    if (lost) {
+        tell_failed(member, RD_KAFKA_RESP_ERR__TIMED_OUT,
+            "it has not heard of this agent for its session's time: the link "
+            "or the target is away");
         lose(member, list);
+    }
     for (int i = 0; i < list->cnt; i++) {
         struct lane *lane = lane_of(member, list->elems[i].partition);
 

@@ -40,7 +40,7 @@ static void
 die(const char *what, const char *why)
 {
     fprintf(stderr, "loop: %s: %s\n", what, why);
-    exit(1);
+    exit(1); /* NOLINT(concurrency-mt-unsafe): nobody else exits */
 }
 
 static void

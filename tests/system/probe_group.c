@@ -72,6 +72,8 @@ static void
 hear(struct seat *seat, const struct group_event *event)
 {
     switch (event->kind) {
+    case GROUP_IN:
+        break;
     case GROUP_ASSIGNED:
         seat->has[event->lane] = true;
         break;

@@ -51,6 +51,7 @@ do_ensure(void *self, const struct catalog_want *wants, size_t n)
         event.max_message_bytes = limit_of(memory, topic, wants[i].anew);
         if (topic->waits) {
             event.kind = CATALOG_WAIT;
+            event.partitions = 0;
             err_set_retry(&event.err, ERR_KAFKA, "it may not be made");
         }
         put(memory, &event);

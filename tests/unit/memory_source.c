@@ -59,8 +59,8 @@ looks_truncated(const struct memory_partition *of, int64_t offset,
            epoch_at(of, offset - 1) > leader_epoch;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): source.h has it so */
 static bool
+/* NOLINTNEXTLINE(readability-function-size): source.h has it so */
 do_read(void *self, int32_t part, const char *topic, int32_t partition,
     int64_t offset, int32_t leader_epoch, struct err *err)
 {

@@ -37,6 +37,8 @@ do_join(void *self, struct err *err)
 
     (void)err;
     memory_enter(memory);
+    if (!memory->joined)
+        memory_tell(memory, GROUP_IN, -1, "");
     for (int32_t i = 0; i < memory->lanes && !memory->joined; i++)
         memory_tell(memory, GROUP_ASSIGNED, i, "");
     memory->joins += !memory->joined;

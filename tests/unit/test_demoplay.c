@@ -77,6 +77,7 @@ setup(void **state)
 
     assert_non_null(folder);
     assert_non_null(mkdtemp(folder));
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread runs yet */
     assert_int_equal(setenv("TMPDIR", folder, 1), 0);
     *state = folder;
     return 0;

@@ -19,6 +19,7 @@ struct scene {
     bool has[LANES];
     int failed, answers;
     struct group_event answer;
+    int in;        /* GROUP_IN, so many times */
     char why[256]; /* of the last GROUP_FAILED */
 };
 
@@ -76,7 +77,12 @@ static void
 hear(struct scene *scene, const struct group_event *event)
 {
     switch (event->kind) {
+    case GROUP_IN:
+        scene->in++;
+        assert_int_equal(event->lane, -1);
+        break;
     case GROUP_ASSIGNED:
+        assert_true(scene->in > 0); /* told before any lane */
         scene->has[event->lane] = true;
         break;
     case GROUP_REVOKED:
