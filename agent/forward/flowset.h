@@ -74,8 +74,7 @@ struct flow {
     char source_cluster_id[LEDGER_ID_MAX], ledger_id[LEDGER_ID_MAX];
     bool ledger_asked, ledger_known; /* ensure_ledger() and its answer */
     bool listing, listed;            /* refresh() is under way; was answered */
-    bool joined;                     /* as lanes_joined() says */
-    bool member;                     /* and the group has let us in */
+    bool joined, member; /* as lanes_joined() says; and the group let us in */
     bool left; /* the group, since the source is away: joins when it is back */
     enum flow_link source_link, target_link;
     int64_t source_down_ms; /* since when, 0: it is up */
