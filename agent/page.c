@@ -122,8 +122,8 @@ fill_cells(cells row, const struct view_agent *agent,
     (void)snprintf(row[CELL_LANES], sizeof row[0], "%zu/%zu", totals.lanes_ours,
         report->n_lanes);
     if (totals.lag_known)
-        (void)snprintf(row[CELL_LAG], sizeof row[0], "%" PRId64,
-            totals.true_lag);
+        (void)snprintf(row[CELL_LAG], sizeof row[0], "%" PRId64 "%s",
+            totals.true_lag, totals.lag_unknown > 0 ? "+" : "");
     format_age(row[CELL_AGE], sizeof row[0], totals.age_ms);
     (void)snprintf(row[CELL_RATE], sizeof row[0], "%" PRId64,
         flow->records_per_s);

@@ -42,6 +42,8 @@ view_totals(const struct flow_report *report, int64_t now_wall_ms,
         if (lag != REPORT_UNKNOWN) {
             totals->lag_known = true;
             totals->true_lag += lag;
+        } else {
+            totals->lag_unknown++;
         }
         if (age_ms > totals->age_ms)
             totals->age_ms = age_ms;
@@ -229,6 +231,7 @@ put_totals(struct json *json, const struct flow_report *report,
     json_put_int(json, "partitions_held", (int64_t)totals.held);
     if (totals.lag_known)
         json_put_int(json, "true_lag", totals.true_lag);
+    json_put_int(json, "partitions_lag_unknown", (int64_t)totals.lag_unknown);
     put_known(json, "age_ms", totals.age_ms);
     json_put_int(json, "in_flight_records", totals.in_flight_records);
     json_put_int(json, "in_flight_bytes", report->in_flight_bytes);

@@ -120,7 +120,7 @@ static const struct {
         "/etc/kedge/policy.yaml sha256:0123456789abcdef\n" HEAD,
         "not ready" },
     { "a flow that runs", nothing,
-        "\ntelemetry        running    2/3     2/3   2          1.5s    "
+        "\ntelemetry        running    2/3     2/3   2+         1.5s    "
         "120       2.0 KiB    1.5 KiB    0\n",
         "held:" },
     { "skipped topics are counted", nothing,

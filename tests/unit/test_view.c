@@ -69,7 +69,8 @@ test_status(void **state)
         "\"records_per_second\":120,\"bytes_per_second\":2048,"
         "\"lanes_owned\":2,\"partitions_owned\":2,\"partitions_selected\":3,"
         "\"partitions_held\":0,"
-        "\"true_lag\":2,\"age_ms\":1500,\"in_flight_records\":1,"
+        "\"true_lag\":2,\"partitions_lag_unknown\":1,\"age_ms\":1500,\"in_"
+        "flight_records\":1,"
         "\"in_flight_bytes\":1536,\"max_in_flight_bytes\":67108864,"
         "\"leaked_bytes\":0,"
         "\"lanes\":[{\"lane\":0,\"state\":\"owned\",\"term\":77},"
@@ -209,6 +210,26 @@ test_totals_of_nothing(void **state)
     report_free(report);
 }
 
+static void
+test_a_lag_that_is_not_known_is_counted(void **state)
+{
+    struct flow_report *report = report_new(1, 2, 0);
+    struct view_totals totals;
+
+    (void)state;
+    assert_non_null(report);
+    report->lanes[0].state = LANE_OWNED;
+    for (int32_t i = 0; i < 2; i++)
+        reportfix_part(&report->parts[i], "t", i, 0);
+    report->parts[1].state = PART_WAITING;
+    report->parts[1].source_end = REPORT_UNKNOWN;
+    view_totals(report, 0, &totals);
+    assert_true(totals.lag_known);
+    assert_int_equal(totals.lag_unknown, 1);
+    assert_int_equal(totals.true_lag, report_true_lag(&report->parts[0]));
+    report_free(report);
+}
+
 int
 main(void)
 {
@@ -219,6 +240,7 @@ main(void)
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_age),
         cmocka_unit_test(test_totals_of_nothing),
+        cmocka_unit_test(test_a_lag_that_is_not_known_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
