@@ -95,6 +95,12 @@ fold(struct lanes *lanes, struct lane *lane, const struct ledger_batch *read,
             return err_set(err, ERR_KAFKA,
                 "offset %" PRId64 " of the ledger's lane %d is of lane %d",
                 record->offset, lane->number, part->lane);
+        if (!record->tombstone && record->entry.term >= record->offset)
+            return err_set(err, ERR_KAFKA,
+                "offset %" PRId64
+                " of the ledger's lane %d names a term, %" PRId64
+                ", that had not begun when it was written",
+                record->offset, lane->number, record->entry.term);
         part->known = !record->tombstone;
         part->entry = record->entry;
     }

@@ -315,6 +315,25 @@ an_entry_of_another_lane_holds(void **state)
 }
 
 static void
+an_entry_of_a_term_to_come_holds(void **state)
+{
+    struct lanefix fix;
+    struct ledger_record record = { .kind = LEDGER_ENTRY };
+
+    (void)state;
+    lanefix_init(&fix);
+    write_header(&fix, "plant-id", 0);
+    (void)snprintf(record.entry.topic, sizeof record.entry.topic, "t");
+    record.entry.next_offset = 44;
+    record.entry.term = 99;
+    memory_append_log(&fix.memory->lane[0], &record);
+    lanefix_start(&fix);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_HELD);
+    assert_non_null(strstr(lanes_reason(fix.lanes, 0), "a term, 99, that had"));
+    lanefix_end(&fix);
+}
+
+static void
 a_tombstoned_entry_is_no_entry(void **state)
 {
     struct lanefix fix;
@@ -350,6 +369,7 @@ main(void)
         cmocka_unit_test(new_or_lost_is_told_apart),
         cmocka_unit_test(the_target_has_to_end_behind_what_it_acknowledged),
         cmocka_unit_test(an_entry_of_another_lane_holds),
+        cmocka_unit_test(an_entry_of_a_term_to_come_holds),
         cmocka_unit_test(a_tombstoned_entry_is_no_entry),
     };
 
