@@ -212,11 +212,11 @@ final class Judge {
         KafkaConsumer<byte[], byte[]> consumer, String topic) {
         List<TopicPartition> parts = new ArrayList<>();
 
-        if (consumer.listTopics().containsKey(topic))
-            consumer.partitionsFor(topic).stream()
-                .sorted((a, b) -> a.partition() - b.partition())
-                .forEach(p -> parts.add(
-                    new TopicPartition(topic, p.partition())));
+        /* partitionsFor() would answer from what it knew, for minutes. */
+        consumer.listTopics().getOrDefault(topic, List.of()).stream()
+            .sorted((a, b) -> a.partition() - b.partition())
+            .forEach(p -> parts.add(
+                new TopicPartition(topic, p.partition())));
         return parts;
     }
 
