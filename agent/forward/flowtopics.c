@@ -24,15 +24,15 @@ seed_of(const struct flow *flow)
 {
     uint64_t seed = (uint64_t)clock_wall_ms(flow->o.clock);
 
-    seed = (seed << 20) ^ (uint64_t)(uintptr_t)flow;
-    return seed ^ ((uint64_t)clock_mono_ms(flow->o.clock) << 40);
+    return (seed << 20) ^ (uint64_t)(uintptr_t)flow ^
+           ((uint64_t)clock_mono_ms(flow->o.clock) << 40);
 }
 
 /* The ledger is there: from now on the number of lanes is known. */
 static bool
 make_lanes(struct flow *flow, int32_t n_lanes, struct err *err)
 {
-    const struct lanes_options options = {
+    struct lanes_options options = {
         .flow = flow->name,
         .agent = flow->agent,
         .from = flow->from,
@@ -52,16 +52,15 @@ make_lanes(struct flow *flow, int32_t n_lanes, struct err *err)
         .ctx = flow,
         .seed = seed_of(flow),
     };
-    struct lanes_options with_parts = options;
 
     if ((flow->parts = parts_new(n_lanes, err)) == NULL)
         return false;
-    with_parts.parts = flow->parts;
+    options.parts = flow->parts;
     flow->lane = calloc((size_t)n_lanes, sizeof flow->lane[0]);
     if (flow->lane == NULL)
         err_set(err, ERR_MEMORY, "%d lanes", n_lanes);
     else
-        flow->lanes = lanes_new(&with_parts, err);
+        flow->lanes = lanes_new(&options, err);
     if (flow->lanes != NULL) {
         flow->n_lanes = n_lanes;
         return true;
@@ -238,11 +237,14 @@ on_down(struct flow *flow, bool source_side, const struct err *err,
 }
 
 static void
-on_target(struct flow *flow, const struct catalog_event *event)
+on_target(struct flow *flow, const struct catalog_event *event, int64_t now_ms)
 {
     struct topic *topic = parts_topic(flow->parts, event->source);
 
-    flow->target_link = FLOW_LINK_UP;
+    if (event->kind == CATALOG_WAIT && event->err.kind == ERR_NET)
+        on_down(flow, false, &event->err, now_ms);
+    else
+        flow->target_link = FLOW_LINK_UP;
     if (topic == NULL)
         return;
     if (event->kind == CATALOG_WAIT &&
@@ -295,7 +297,7 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
         break;
     case CATALOG_TARGET:
     case CATALOG_WAIT:
-        on_target(flow, event);
+        on_target(flow, event, now_ms);
         break;
     case CATALOG_LEDGER:
         on_ledger(flow, event);
@@ -420,14 +422,11 @@ flowtopics_events(struct flow *flow, int64_t now_ms)
     struct source_event said;
     bool busy = false;
 
-    while (flow->o.catalog.ops->event(flow->o.catalog.self, &event)) {
+    for (; flow->o.catalog.ops->event(flow->o.catalog.self, &event);
+         busy = true)
         on_catalog(flow, &event, now_ms);
-        busy = true;
-    }
-    while (flow->o.source.ops->event(flow->o.source.self, &said)) {
+    for (; flow->o.source.ops->event(flow->o.source.self, &said); busy = true)
         on_source(flow, &said, now_ms);
-        busy = true;
-    }
     return busy;
 }
 
