@@ -6,6 +6,7 @@
 #include "option.h"
 #include "service.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
