@@ -6,7 +6,6 @@
 #include "option.h"
 #include "service.h"
 
-#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,25 +74,12 @@ end_by_signal(void)
     _exit(CMD_SOFTWARE);
 }
 
-/* What is fetched comes and goes in blocks of some MB.  Left to itself, glibc
- * takes ever larger ones out of its heaps, which then keep what was freed: a
- * third more memory at full speed.  Of its own mappings nothing stays. */
-static void
-give_memory_back(void)
-{
-#ifdef __GLIBC__
-    (void)mallopt(M_MMAP_THRESHOLD, 64 << 10);
-    (void)mallopt(M_TRIM_THRESHOLD, 64 << 10);
-#endif
-}
-
 static int
 run(struct cmd_ctx *ctx, struct agent *agent)
 {
     enum agent_end end;
     struct err err;
 
-    give_memory_back();
     if (!agent_start(agent, &err))
         return fail(ctx, &err);
     if (!agent_run(agent, &end, &err)) {
