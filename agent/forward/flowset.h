@@ -69,9 +69,9 @@ struct flow {
     char group_reason[REPORT_TEXT_MAX]; /* why it cannot be joined; empty */
     struct parts *parts; /* with `lanes` from the moment the ledger is known */
     struct lanes *lanes;
-    struct flow_lane *lane; /* n_lanes */
-    int32_t n_lanes;        /* as the ledger has partitions */
-    char source_cluster_id[LEDGER_ID_MAX], ledger_id[LEDGER_ID_MAX];
+    struct flow_lane *lane;          /* n_lanes */
+    int32_t n_lanes;                 /* as the ledger has partitions */
+    char ledger_id[LEDGER_ID_MAX];   /* of the ledger topic; empty: not told */
     bool ledger_asked, ledger_known; /* ensure_ledger() and its answer */
     bool listing, listed;            /* refresh() is under way; was answered */
     bool joined, member; /* as lanes_joined() says; and the group let us in */

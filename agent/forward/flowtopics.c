@@ -208,8 +208,6 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
             "source and target are the same cluster: correct 'clusters' in "
             "the policy");
     } else if (!flow->listed || flow->left) {
-        (void)snprintf(flow->source_cluster_id, sizeof flow->source_cluster_id,
-            "%s", list->source_cluster_id);
         lanes_start(flow->lanes, list->source_cluster_id, flow->ledger_id,
             now_ms);
         flow->left = false;

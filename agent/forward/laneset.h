@@ -1,5 +1,5 @@
-/* laneset.h - what lanes.c, lanetake.c and lanebook.c share: the state of each
- * lane.  No other file includes this.
+/* laneset.h - what lanes.c, lanetake.c, laneends.c and lanebook.c share: the
+ * state of each lane.  No other file includes this.
  *
  * Thread: the flow's.   Memory: owned by struct lanes. */
 #ifndef KEDGE_LANESET_H
