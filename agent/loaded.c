@@ -163,16 +163,16 @@ loaded_signature(const struct loaded *loaded, const struct policy_flow *flow)
     char text[512];
     int len = snprintf(text, sizeof text,
         "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64
-        " %d %s %d %" PRId64 " %s %" PRId64 " %d %d %d %" PRId64 " %" PRId64
+        " %d %s %d %" PRId64 " %s %" PRId64 " %d %d %" PRId64 " %" PRId64
         " %d",
         flow->name, policy_fingerprint(flow),
         reach_signature(reach_of(loaded, flow->from)),
         reach_signature(reach_of(loaded, flow->to)), (int)flow->start,
         flow->start_wall_ms, flow->refresh_ms, (int)flow->rename,
         flow->separator, flow->create_topics, flow->replication_factor,
-        flow->compression, flow->linger_ms, (int)flow->isolation,
-        (int)flow->failure_scope, flow->shared_target,
-        flow->max_in_flight_bytes, flow->bytes_per_second, flow->at_source);
+        flow->compression, flow->linger_ms, (int)flow->failure_scope,
+        flow->shared_target, flow->max_in_flight_bytes, flow->bytes_per_second,
+        flow->at_source);
 
     assert(len > 0 && (size_t)len < sizeof text);
     return digest_xxh64(text, (size_t)len);

@@ -195,6 +195,11 @@ static const struct code codes[] = {
         "Whoever answers would be believed to be the cluster.  A handshake "
         "that fails is not mended by not looking.",
         "Take verify out, and name the right authority: tls: {ca: FILE}." },
+    { "KP059", "records of aborted transactions",
+        "What a producer has taken back would arrive at the target as if it "
+        "were meant.",
+        "Take isolation.level out, or write read_committed.  A transaction "
+        "that is open delays what stands behind it, and no more than that." },
     { "KP060", "because: encryption does not fit",
         "Producing remotely to save the source the work of encryption makes "
         "sense only when the source is read in plaintext and the target "

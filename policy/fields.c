@@ -219,11 +219,10 @@ static const struct field producer_rows[] = {
 TABLE(producer, "flows.NAME.producer", producer_rows, .size = 0);
 
 static const struct field consumer_rows[] = {
-    { "isolation.level", FIELD_ENUM, AT(policy_flow, isolation),
+    { "isolation.level", FIELD_TEXT, AT(policy_flow, isolation),
         .fallback = "read_committed",
-        .choices = WORDS("read_committed", "read_uncommitted"),
-        .help = "Whether records of aborted transactions are left behind or "
-                "forwarded." },
+        .help = "An assertion: read_committed: records of aborted "
+                "transactions are not forwarded." },
     { "auto.offset.reset", FIELD_TEXT, AT(policy_flow, offset_reset),
         .fallback = "error",
         .help = "An assertion: error (or none, as Java calls it): a position "

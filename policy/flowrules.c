@@ -240,6 +240,20 @@ flowrules_no_auto_commit(const struct judge *judge,
 }
 
 void
+flowrules_committed(const struct judge *judge, const struct policy_flow *flow)
+{
+    const struct yaml *value =
+        judge_said(judge, flow, "consumer", "isolation.level");
+
+    if (value == NULL || strcmp(value->text, "read_committed") == 0)
+        return;
+    judge_refuse(judge, "KP059", value->at,
+        "isolation.level: records of aborted transactions would be forwarded; "
+        "needed: read_committed");
+    findings_remedy(judge->found, "isolation.level: read_committed");
+}
+
+void
 flowrules_separator(const struct judge *judge, const struct policy_flow *flow)
 {
     const struct yaml *value = judge_said(judge, flow, "rename", "separator");

@@ -31,6 +31,7 @@ flowrules_fn flowrules_no_timeout;
 flowrules_fn flowrules_no_jump;
 flowrules_fn flowrules_crcs;
 flowrules_fn flowrules_no_auto_commit;
+flowrules_fn flowrules_committed;
 
 /* Names and copies at the target. */
 flowrules_fn flowrules_separator;

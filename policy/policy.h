@@ -24,7 +24,6 @@ enum policy_because { POLICY_NO_REASON, POLICY_FIREWALL, POLICY_ENCRYPTION };
 enum policy_start { POLICY_EARLIEST, POLICY_LATEST, POLICY_AT_TIME };
 enum policy_rename { POLICY_PREFIX, POLICY_IDENTITY };
 enum policy_scope { POLICY_STOP_FLOW, POLICY_STOP_PARTITION };
-enum policy_isolation { POLICY_READ_COMMITTED, POLICY_READ_UNCOMMITTED };
 enum policy_where { POLICY_ANY_SIDE, POLICY_AT_SOURCE, POLICY_AT_TARGET };
 
 /* Texts, in the order of the file. */
@@ -94,7 +93,6 @@ struct policy_flow {
 
     const char *compression; /* none, gzip, snappy, lz4, zstd */
     int64_t linger_ms;       /* 0: let the sink choose */
-    enum policy_isolation isolation;
 
     enum policy_scope failure_scope;
     bool shared_target; /* others write the target topics too */
@@ -106,7 +104,8 @@ struct policy_flow {
     /* Judged by the rules; weaker words never reach the agent, and what is in
      * force is always the default. */
     const char *acks, *retries, *errors_tolerance;
-    const char *delivery, *delivery_timeout, *offset_reset, *on_recreate;
+    const char *delivery, *delivery_timeout, *on_recreate;
+    const char *offset_reset, *isolation;
     int64_t in_flight; /* requests for each connection */
     bool idempotence, check_crcs, auto_commit;
 };

@@ -223,6 +223,7 @@ static const struct rule {
     { "KP053", .flow = flowrules_no_jump },
     { "KP054", .flow = flowrules_crcs },
     { "KP055", .flow = flowrules_no_auto_commit },
+    { "KP059", .flow = flowrules_committed },
     { "KP056", .cluster = clusterrules_tls_version }, /* and KP065 */
     { "KP057", .cluster = clusterrules_plaintext_at_home },
     { "KP058", .cluster = clusterrules_verified },

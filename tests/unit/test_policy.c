@@ -53,7 +53,7 @@ static const char everything[] =
     "    target_topics: {create: false}\n"
     "    producer: {acks: all, retries: unlimited, linger.ms: 7,\n"
     "               compression.type: zstd}\n"
-    "    consumer: {isolation.level: read_uncommitted}\n"
+    "    consumer: {isolation.level: read_committed}\n"
     "    errors.tolerance: none\n"
     "    failure_scope: partition\n"
     "    shared_target: true\n"
@@ -113,7 +113,7 @@ test_flows_in_their_place(void **state)
     assert_int_equal(flow->replication_factor, 1);
     assert_string_equal(flow->compression, "zstd");
     assert_int_equal(flow->linger_ms, 7);
-    assert_int_equal(flow->isolation, POLICY_READ_UNCOMMITTED);
+    assert_string_equal(flow->isolation, "read_committed");
     assert_int_equal(flow->failure_scope, POLICY_STOP_PARTITION);
     assert_true(flow->shared_target);
     assert_int_equal(flow->max_in_flight_bytes, 8 << 20);
