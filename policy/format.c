@@ -51,7 +51,7 @@ take_digits(const char **at, int64_t *number)
 }
 
 static bool
-scale(const char *name, const struct unit *units, size_t n, int64_t *number)
+take_unit(const char *name, const struct unit *units, size_t n, int64_t *number)
 {
     for (size_t i = 0; i < n; i++) {
         if (strcmp(name, units[i].name) != 0)
@@ -71,7 +71,7 @@ format_duration(const char *text, int64_t *ms)
         return FORMAT_BAD;
     if (*text == '\0')
         return FORMAT_NO_UNIT;
-    return scale(text, durations, COUNT(durations), ms) ? FORMAT_FITS
+    return take_unit(text, durations, COUNT(durations), ms) ? FORMAT_FITS
                                                         : FORMAT_BAD;
 }
 
@@ -82,8 +82,8 @@ format_bytes(const char *text, int64_t *bytes)
         return FORMAT_BAD;
     if (*text == '\0')
         return FORMAT_NO_UNIT;
-    if (scale(text, sizes, COUNT(sizes), bytes) ||
-        scale(text, thousands, COUNT(thousands), bytes))
+    if (take_unit(text, sizes, COUNT(sizes), bytes) ||
+        take_unit(text, thousands, COUNT(thousands), bytes))
         return FORMAT_FITS;
     return FORMAT_BAD;
 }
@@ -125,6 +125,68 @@ void
 format_bytes_text(char *text, size_t size, int64_t bytes)
 {
     unit_text(text, size, bytes, sizes, COUNT(sizes));
+}
+
+/* How far from the middle of min..max, as the square of a ratio. */
+static double
+distance(double number, int64_t min, int64_t max)
+{
+    double ratio = number * number / ((double)min * (double)max);
+
+    return ratio < 1 ? 1 / ratio : ratio;
+}
+
+struct scale {
+    const struct unit *units, *usual;
+    size_t n;
+};
+
+static bool
+guess(char *text, size_t size, const char *number, const struct scale *scale,
+    int64_t min, int64_t max)
+{
+    const struct unit *best = max == 0 ? scale->usual : NULL;
+    const char *end = number;
+    int64_t bare = 0;
+
+    text[0] = '\0';
+    if (!take_digits(&end, &bare) || *end != '\0')
+        return false;
+    if (min < 1)
+        min = 1;
+    for (size_t i = 0; i < scale->n; i++) {
+        const struct unit *unit = &scale->units[i];
+        double scaled = (double)bare * (double)unit->factor;
+
+        if (scaled < (double)min || scaled > (double)max)
+            continue;
+        if (best == NULL || distance(scaled, min, max) <
+                                distance((double)bare * (double)best->factor,
+                                    min, max))
+            best = unit;
+    }
+    if (best != NULL)
+        snprintf(text, size, "%lld%s", (long long)bare, best->name);
+    return best != NULL;
+}
+
+bool
+format_duration_guess(char *text, size_t size, const char *number, int64_t min,
+    int64_t max)
+{
+    static const struct scale scale = { durations, &durations[1],
+        COUNT(durations) };
+
+    return guess(text, size, number, &scale, min, max);
+}
+
+bool
+format_bytes_guess(char *text, size_t size, const char *number, int64_t min,
+    int64_t max)
+{
+    static const struct scale scale = { sizes, &sizes[2], COUNT(sizes) };
+
+    return guess(text, size, number, &scale, min, max);
 }
 
 bool

@@ -31,6 +31,14 @@ enum format_result format_int(const char *text, int64_t *number);
 void format_duration_text(char *text, size_t size, int64_t ms);
 void format_bytes_text(char *text, size_t size, int64_t bytes);
 
+/* A bare number with the unit that was most likely meant: within min..max, the
+ * one that is nearest to its middle (as a ratio).  Without limits (max 0) it is
+ * s or MiB.  False with an empty text: no unit makes it fit. */
+bool format_duration_guess(char *text, size_t size, const char *number,
+    int64_t min, int64_t max);
+bool format_bytes_guess(char *text, size_t size, const char *number,
+    int64_t min, int64_t max);
+
 /* Each true when the text is one. */
 bool format_is_name(const char *text);    /* [a-z0-9-]{1,40} */
 bool format_is_address(const char *text); /* host:port, [::1]:port */

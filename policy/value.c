@@ -120,14 +120,20 @@ refuse_number(struct findings *found, const struct field *field,
     const struct yaml *node, enum format_result result)
 {
     bool is_ms = field->type == FIELD_MS;
+    const char *units = is_ms ? "ms s m h d" : "B KiB MiB GiB kB MB GB";
+    char guess[FORMAT_TEXT_SIZE];
 
     if (result == FORMAT_NO_UNIT) {
         findings_add(found, "KP025", SEVERITY_REFUSE, node->at,
             "%s: '%.60s' has no unit", field->key, node->text);
-        findings_remedy(found,
-            is_ms ? "%s: %.20ss    (units: ms s m h d)"
-                  : "%s: %.20sMiB    (units: B KiB MiB GiB kB MB GB)",
-            field->key, node->text);
+        if (is_ms ? format_duration_guess(guess, sizeof guess, node->text,
+                        field->min, field->max)
+                  : format_bytes_guess(guess, sizeof guess, node->text,
+                        field->min, field->max))
+            findings_remedy(found, "%s: %s    # units: %s", field->key, guess,
+                units);
+        else
+            findings_remedy(found, "the units are %s", units);
         return false;
     }
     findings_add(found, "KP026", SEVERITY_REFUSE, node->at,

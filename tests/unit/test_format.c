@@ -169,6 +169,49 @@ test_times(void **state)
     }
 }
 
+/* With the limits of settings that there are: the outage budget, refresh, what
+ * is in flight, and none. */
+static void
+test_guesses(void **state)
+{
+    static const int64_t minute = 60000, day = 86400000, mib = 1 << 20;
+    const struct {
+        const char *number;
+        bool bytes;
+        int64_t min, max;
+        const char *want; /* "": no unit fits */
+    } cases[] = {
+        { "48", false, minute, 365 * day, "48h" },
+        { "72", false, minute, 365 * day, "72h" },
+        { "3", false, minute, 365 * day, "3h" },
+        { "259200", false, minute, 365 * day, "259200s" },
+        { "259200000", false, minute, 365 * day, "259200000ms" },
+        { "0", false, minute, 365 * day, "" },
+        { "30", false, 1000, 60 * minute, "30s" },
+        { "5000", false, 1000, 60 * minute, "5000ms" },
+        { "30", false, 0, 0, "30s" },
+        { "64", true, mib, 16384 * mib, "64MiB" },
+        { "67108864", true, mib, 16384 * mib, "67108864B" },
+        { "65536", true, mib, 16384 * mib, "65536KiB" },
+        { "64", true, 0, 0, "64MiB" },
+        { "99999999999999999999", true, 0, 0, "" },
+        { "64M", true, 0, 0, "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N(cases); i++) {
+        char text[FORMAT_TEXT_SIZE];
+        bool ok = cases[i].bytes
+                      ? format_bytes_guess(text, sizeof text, cases[i].number,
+                            cases[i].min, cases[i].max)
+                      : format_duration_guess(text, sizeof text,
+                            cases[i].number, cases[i].min, cases[i].max);
+
+        if (strcmp(text, cases[i].want) != 0 || ok != (text[0] != '\0'))
+            fail_msg("'%s': '%s'", cases[i].number, text);
+    }
+}
+
 static void
 test_split(void **state)
 {
@@ -191,6 +234,7 @@ main(void)
         cmocka_unit_test(test_texts_read_back),
         cmocka_unit_test(test_forms),
         cmocka_unit_test(test_times),
+        cmocka_unit_test(test_guesses),
         cmocka_unit_test(test_split),
     };
 

@@ -103,7 +103,7 @@ test_words(void **state)
     expect_remedy("[orders]", "orders", "KP023", "include: needs a list",
         "include: ['orders']");
     expect_remedy("72h", "72", "KP025", "outage_budget: '72' has no unit",
-        "outage_budget: 72s    (units: ms s m h d)");
+        "outage_budget: 72h    # units: ms s m h d");
     expect_remedy("version: 1", "version: 1\nzzzz: 1", "KP020",
         "unknown key 'zzzz'",
         "keys of the policy: version, agent, placement, clusters, flows, "
@@ -164,7 +164,7 @@ test_defaults_fit(void **state)
     assert_int_equal(flow.replication_factor, 3);
     assert_int_equal(flow.in_flight, 5);
     assert_int_equal(flow.rename, POLICY_PREFIX);
-    assert_int_equal(flow.isolation, POLICY_READ_COMMITTED);
+    assert_string_equal(flow.isolation, "read_committed");
     assert_int_equal(flow.failure_scope, POLICY_STOP_FLOW);
     assert_int_equal(flow.placement.because, POLICY_NO_REASON);
     assert_string_equal(flow.separator, ".");
