@@ -188,6 +188,9 @@ ensure_targets(struct flow *flow)
 static void
 on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
 {
+    bool circle = list->source_cluster_id[0] != '\0' &&
+                  strcmp(list->source_cluster_id, list->target_cluster_id) == 0;
+
     flow->source_link = FLOW_LINK_UP;
     flow->source_down_ms = 0;
     flow->listing = false;
@@ -196,13 +199,13 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
         topic->exists = topic->selected = false;
     for (size_t i = 0; i < list->n; i++)
         take_topic(flow, &list->topics[i]);
-    ensure_targets(flow);
+    if (!circle) /* else each topic would get a copy beside it */
+        ensure_targets(flow);
     if (flow->draining) {
         catalog_list_free(list);
         return;
     }
-    if (strcmp(list->source_cluster_id, list->target_cluster_id) == 0 &&
-        list->source_cluster_id[0] != '\0') {
+    if (circle) {
         flow->failed = true;
         flow_enter(flow, FLOW_HELD,
             "source and target are the same cluster: correct 'clusters' in "

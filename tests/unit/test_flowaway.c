@@ -122,6 +122,7 @@ nothing_is_up_before_it_has_answered(void **state)
     flowfix_free(&fix);
 }
 
+/* (P06) */
 static void
 a_cluster_is_not_forwarded_to_itself(void **state)
 {
@@ -134,6 +135,8 @@ a_cluster_is_not_forwarded_to_itself(void **state)
     flowfix_start(&fix);
     assert_int_equal(fix.report->state, FLOW_HELD);
     assert_int_equal(fix.memory->joins, 0);
+    /* no target topic was asked for: it would lie beside its source */
+    assert_int_equal(fix.memory->topic[0].known_until_ms, 0);
     flowfix_order(&fix, FLOW_RESTART);
     flowfix_go(&fix, 3000);
     assert_int_equal(fix.report->state, FLOW_HELD);
