@@ -163,8 +163,7 @@ loaded_signature(const struct loaded *loaded, const struct policy_flow *flow)
     char text[512];
     int len = snprintf(text, sizeof text,
         "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64
-        " %d %s %d %" PRId64 " %s %" PRId64 " %d %d %" PRId64 " %" PRId64
-        " %d",
+        " %d %s %d %" PRId64 " %s %" PRId64 " %d %d %" PRId64 " %" PRId64 " %d",
         flow->name, policy_fingerprint(flow),
         reach_signature(reach_of(loaded, flow->from)),
         reach_signature(reach_of(loaded, flow->to)), (int)flow->start,

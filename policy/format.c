@@ -72,7 +72,7 @@ format_duration(const char *text, int64_t *ms)
     if (*text == '\0')
         return FORMAT_NO_UNIT;
     return take_unit(text, durations, COUNT(durations), ms) ? FORMAT_FITS
-                                                        : FORMAT_BAD;
+                                                            : FORMAT_BAD;
 }
 
 enum format_result
@@ -160,9 +160,9 @@ guess(char *text, size_t size, const char *number, const struct scale *scale,
 
         if (scaled < (double)min || scaled > (double)max)
             continue;
-        if (best == NULL || distance(scaled, min, max) <
-                                distance((double)bare * (double)best->factor,
-                                    min, max))
+        if (best == NULL ||
+            distance(scaled, min, max) <
+                distance((double)bare * (double)best->factor, min, max))
             best = unit;
     }
     if (best != NULL)
