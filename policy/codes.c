@@ -58,7 +58,9 @@ static const struct code codes[] = {
     { "KP020", "an unknown key",
         "A misspelt setting that is ignored leaves the default in force, and "
         "nobody is told.",
-        "Write the key that is proposed, or one of the list." },
+        "Write the key that is proposed, or one of the list.  Kafka's own "
+        "names for brokers, TLS and SASL are answered with those of the "
+        "policy." },
     { "KP021", "a key in the wrong section",
         "The setting exists, but here it would have no effect.",
         "Move it to the section that is named." },

@@ -103,6 +103,26 @@ same_below(const struct field_table *table, const char *key, const char **there)
     return field;
 }
 
+/* ALIAS.producer.KEY and the like: our key may be what stands last. */
+static const struct field *
+last_part(const struct field_table *root, const struct field_table *table,
+    const char *key, const char **here, const char **there)
+{
+    const struct field *field = NULL, *other = NULL;
+    const char *section = NULL;
+
+    while (field == NULL && other == NULL && (key = strchr(key, '.')) != NULL) {
+        key++;
+        field = same_in(table, key);
+        if (field == NULL)
+            other = same_below(root, key, &section);
+    }
+    if (field != NULL || other != NULL)
+        *here = field != NULL ? field->key : other->key;
+    *there = other != NULL ? section : NULL;
+    return field;
+}
+
 const struct field *
 nearest_field(const struct field_table *root, const struct field_table *table,
     const char *key, const char **here, const char **there)
@@ -129,7 +149,7 @@ nearest_field(const struct field_table *root, const struct field_table *table,
         least = distance;
     }
     *here = best != NULL ? best->key : NULL;
-    return best;
+    return best != NULL ? best : last_part(root, table, key, here, there);
 }
 
 void

@@ -9,8 +9,8 @@
 static const char *const sounds[] = { "pass", "pasw", "psw", "pwd", "secr",
     "scret", "token", "jaas", "credential", "sealed" };
 
-static bool
-sounds_secret(const char *key, size_t len)
+bool
+redact_is_secret(const char *key, size_t len)
 {
     for (size_t i = 0; i < sizeof sounds / sizeof sounds[0]; i++) {
         size_t n = strlen(sounds[i]);
@@ -45,7 +45,8 @@ value_end(const char *text, size_t at, size_t end)
     return end;
 }
 
-/* {file: /PATH} says where a secret is, and may be seen. */
+/* {file: /PATH} says where a secret is, and may be seen: nothing else is in
+ * there. */
 static bool
 is_place(const char *text, size_t at, size_t end)
 {
@@ -59,38 +60,122 @@ is_place(const char *text, size_t at, size_t end)
         return false;
     for (at += sizeof word - 1; at < end && strchr(" '\"", text[at]) != NULL;)
         at++;
-    return at < end && text[at] == '/';
+    if (at >= end || text[at] != '/')
+        return false;
+    while (at < end && strchr("},", text[at]) == NULL)
+        at++;
+    return at < end && text[at] == '}';
+}
+
+static bool
+is_word(const char *text, size_t len, const char *word)
+{
+    return len == strlen(word) && strncasecmp(text, word, len) == 0;
 }
 
 /* 'sasl' with anything but a map behind it: the user and the password. */
 static bool
 is_login(const char *key, size_t len, const char *value)
 {
-    return len == 4 && strncasecmp(key, "sasl", 4) == 0 && *value != '{';
+    return is_word(key, len, "sasl") && *value != '{';
 }
 
-static void
-redact_keys(char *text, size_t start, size_t end)
+/* 'key' with the key itself behind it, and no file: base64 has no dots. */
+static bool
+is_bare_key(const char *key, size_t len, const char *value, size_t left)
 {
+    size_t n = 0;
+
+    if (!is_word(key, len, "key"))
+        return false;
+    if (left > 0 && strchr("'\"", *value) != NULL) {
+        value++;
+        left--;
+    }
+    if (left > 0 && strchr("/-", *value) != NULL)
+        return false; /* a path, or what redact_pem() has covered */
+    while (n < left && strchr(" ,}'\"", value[n]) == NULL && value[n] != '.')
+        n++;
+    return n == left || value[n] != '.';
+}
+
+/* What stands behind the other keys of 'sasl' may be anything. */
+static bool
+is_of_sasl(const char *key, size_t len)
+{
+    static const char *const words[] = { "sasl", "mechanism", "username",
+        "password", "file" };
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (is_word(key, len, words[i]))
+            return true;
+    return false;
+}
+
+/* One line, and whether what stands there is of 'sasl'. */
+struct line {
+    char *text;
+    size_t end;
+    bool of_sasl;
+    int depth, sasl_depth; /* of brackets; 0: no 'sasl' on this line */
+};
+
+static void
+count_bracket(struct line *line, char c)
+{
+    bool closes = c == '}' || c == ']';
+
+    line->depth += (c == '{' || c == '[') - closes;
+    if (closes && line->depth < line->sasl_depth)
+        line->sasl_depth = 0;
+}
+
+static bool
+is_hidden(const struct line *line, size_t key, size_t len, size_t at)
+{
+    const char *text = line->text;
+    bool of_sasl = line->of_sasl || line->sasl_depth > 0;
+
+    return redact_is_secret(text + key, len) ||
+           is_login(text + key, len, text + at) ||
+           is_bare_key(text + key, len, text + at, line->end - at) ||
+           (of_sasl && !is_of_sasl(text + key, len));
+}
+
+/* True when something is covered up to the end of the line and not in quotes:
+ * it may go on below. */
+static bool
+redact_keys(struct line *line, size_t start)
+{
+    char *text = line->text;
     size_t key = start;
 
-    for (size_t i = start; i < end; i++) {
-        size_t at = i + 1;
+    for (size_t i = start; i < line->end; i++) {
+        size_t at = i + 1, len = i - key, end = 0;
+        bool closed = false;
 
+        count_bracket(line, text[i]);
         if (strchr("{,[ ", text[i]) != NULL)
             key = i + 1;
         if (text[i] != ':' && text[i] != '=')
             continue;
-        while (at < end && (text[at] == ' ' || text[at] == '\t'))
+        while (at < line->end && (text[at] == ' ' || text[at] == '\t'))
             at++;
-        if (at >= end || is_place(text, at, end))
+        if (at >= line->end || is_place(text, at, line->end))
             continue;
-        if (!sounds_secret(text + key, i - key) &&
-            !is_login(text + key, i - key, text + at))
-            continue;
-        cover(text, at, value_end(text, at, end));
-        i = at;
+        if (is_hidden(line, key, len, at)) {
+            end = value_end(text, at, line->end);
+            closed = end > at + 1 && strchr("'\"", text[at]) != NULL &&
+                     text[end - 1] == text[at];
+            cover(text, at, end);
+            if (end == line->end)
+                return !closed;
+            i = end - 1;
+        } else if (is_word(text + key, len, "sasl")) {
+            line->sasl_depth = line->depth + 1;
+        }
     }
+    return false;
 }
 
 /* scheme://user:password@host */
@@ -134,47 +219,67 @@ redact_pem(char *text, size_t len)
 
 /* A line that ends with such a key has its value below, further in. */
 static bool
-opens_secret(const char *text, size_t start, size_t end)
+opens_below(const char *text, size_t start, size_t end)
 {
     while (end > start && strchr(" \r", text[end - 1]) != NULL)
         end--;
     return end > start && text[end - 1] == ':' &&
-           sounds_secret(text + start, end - 1 - start);
+           (redact_is_secret(text + start, end - 1 - start) ||
+               is_word(text + start, end - 1 - start, "key"));
 }
 
-/* Below such a key: all but keys, and paths of files. */
+/* Below such a key: all but the word 'file', and its path. */
 static void
 redact_below(char *text, size_t at, size_t end)
 {
-    const char *colon = memchr(text + at, ':', end - at);
+    static const char word[] = "file:";
+    size_t value = at + sizeof word - 1;
 
-    if (colon != NULL)
-        for (at = (size_t)(colon - text) + 1; at < end && text[at] == ' ';)
-            at++;
-    if (colon == NULL || at >= end || text[at] != '/')
-        cover(text, at, end);
+    if (end - at > sizeof word &&
+        memcmp(text + at, word, sizeof word - 1) == 0) {
+        while (value < end && strchr(" '\"", text[value]) != NULL)
+            value++;
+        if (value < end && text[value] == '/' &&
+            memchr(text + value, ',', end - value) == NULL)
+            return;
+        at += sizeof word - 1;
+    }
+    cover(text, at, end);
+}
+
+static bool
+has_sasl(const char *text, size_t at, size_t end)
+{
+    for (; at + 5 <= end; at++)
+        if (memcmp(text + at, "sasl:", 5) == 0)
+            return true;
+    return false;
 }
 
 void
 redact_source(char *text, size_t len)
 {
-    size_t below = len; /* how far in the key stands; len: there is none */
+    /* How far in the line stands that opened it; len: nothing is open. */
+    size_t below = len, sasl = len;
 
     redact_pem(text, len);
     for (size_t at = 0; at < len;) {
         const char *line_end = memchr(text + at, '\n', len - at);
         size_t end = line_end == NULL ? len : (size_t)(line_end - text);
+        struct line line = { .text = text, .end = end };
         size_t in = at;
 
         while (in < end && text[in] == ' ')
             in++;
         if (in < end && in - at <= below)
             below = len;
+        if (in < end && in - at <= sasl)
+            sasl = has_sasl(text, in, end) ? in - at : len;
+        line.of_sasl = sasl < len && in - at > sasl;
         if (below < len)
             redact_below(text, in, end);
-        else if (opens_secret(text, in, end))
+        else if (redact_keys(&line, in) || opens_below(text, in, end))
             below = in - at;
-        redact_keys(text, at, end);
         redact_url(text, at, end);
         at = end + 1;
     }

@@ -7,6 +7,7 @@
 #ifndef KEDGE_REDACT_H
 #define KEDGE_REDACT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Covers with '*', in place, what stands behind a key that sounds like a
@@ -14,5 +15,8 @@
  * line by line, so that it works on what is not YAML, too.  Columns stay where
  * they are. */
 void redact_source(char *text, size_t len);
+
+/* Does a key sound as if a secret stood behind it?  Misspelt ones as well. */
+bool redact_is_secret(const char *key, size_t len);
 
 #endif

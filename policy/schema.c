@@ -1,5 +1,6 @@
 #include "schema.h"
 
+#include "kafkaname.h"
 #include "nearest.h"
 #include "value.h"
 
@@ -10,10 +11,39 @@
 struct reader {
     const struct field_table *root; /* to say where a key belongs */
     struct findings *found;
+    const char *kind; /* of the named thing that is read: "clusters.NAME" */
+    const char *name; /* of it; NULL: none is */
 };
+
+#define SECRET_PLACE "%s: {file: /etc/kedge/secrets/NAME}"
+
+/* A place with the name in it that it has in this file, where it is known. */
+#define PLACE_SIZE 128
+
+static const char *
+place_text(const struct reader *reader, const char *what, char *text)
+{
+    const char *at = strstr(what, "NAME");
+
+    if (at == NULL || reader->name == NULL ||
+        strncmp(what, reader->kind, strlen(reader->kind)) != 0)
+        return what;
+    (void)snprintf(text, PLACE_SIZE, "%.*s%.40s%s", (int)(at - what), what,
+        reader->name, at + 4);
+    return text;
+}
 
 static void read_table(const struct reader *reader,
     const struct field_table *table, struct yaml *node, void *base);
+
+static const struct field *
+field_of(const struct field_table *table, const char *key)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (strcmp(table->fields[i].key, key) == 0)
+            return &table->fields[i];
+    return NULL;
+}
 
 /* A default is a text like any other, and fits: the tests see to it. */
 static void
@@ -79,12 +109,14 @@ read_named(const struct reader *reader, const struct field *field,
     const struct yaml *node, void *at)
 {
     const struct field named = { .key = "this name", .form = FORM_NAME };
+    struct reader inner = *reader;
     struct field_items all = { NULL, 0 };
 
     if (!check_count(reader, field, node) || node->n == 0 ||
         (all.items = calloc(node->n, field->inner->size)) == NULL)
         return;
     memcpy(at, &all, sizeof all);
+    inner.kind = field->inner->what;
     for (struct yaml *one = node->first; one != NULL; one = one->next) {
         char *item = all.items + all.n * field->inner->size;
         struct yaml name = { .kind = YAML_TEXT,
@@ -93,19 +125,61 @@ read_named(const struct reader *reader, const struct field *field,
 
         memcpy(item, &name.text, sizeof name.text);
         all.n++;
+        inner.name = one->key;
         value_read_text(reader->found, &named, &name, item);
         if (one->kind == YAML_MAP)
-            read_table(reader, field->inner, one, item);
+            read_table(&inner, field->inner, one, item);
         else if (one->kind != YAML_BROKEN)
             findings_add(reader->found, "KP023", SEVERITY_REFUSE, one->key_at,
-                "%s: needs the keys of %s below it", one->key,
+                "%.60s: needs the keys of %s below it", one->key,
                 field->inner->what);
         if (one->kind != YAML_MAP) {
             one->spoiled = true;
-            read_table(reader, field->inner, NULL, item);
+            read_table(&inner, field->inner, NULL, item);
         }
     }
     memcpy(at, &all, sizeof all);
+}
+
+static void
+refuse_secret(const struct reader *reader, const struct field *field,
+    struct yaml *node)
+{
+    node->spoiled = true;
+    findings_add(reader->found, "KP033", SEVERITY_REFUSE, node->key_at,
+        "%s: a secret does not stand in the policy", field->key);
+    findings_remedy(reader->found, SECRET_PLACE, field->key);
+}
+
+/* Where a secret is, and nothing that may be the secret itself.  False when
+ * there is nothing more to say about it. */
+static bool
+check_place(const struct reader *reader, const struct field *field,
+    struct yaml *node)
+{
+    const char *here = NULL, *there = NULL;
+    const struct field *later = NULL, *now = NULL;
+
+    for (const struct yaml *child = node->first; child; child = child->next) {
+        const struct field *one = nearest_field(field->inner, field->inner,
+            child->key, &here, &there);
+
+        if (one == NULL) {
+            refuse_secret(reader, field, node);
+            return false;
+        }
+        if (one->type == FIELD_LATER)
+            later = one;
+        else
+            now = one;
+    }
+    if (later == NULL || now != NULL)
+        return true;
+    node->spoiled = true;
+    findings_add(reader->found, "KP030", SEVERITY_REFUSE, node->key_at,
+        "%s.%s is not in this version", field->key, later->key);
+    findings_remedy(reader->found, SECRET_PLACE, field->key);
+    return false;
 }
 
 static void
@@ -125,6 +199,8 @@ read_section(const struct reader *reader, const struct field *field,
     }
     if (field->inner->switched)
         *on = true;
+    if (field->form == FORM_SECRET_PLACE && !check_place(reader, field, node))
+        return;
     read_table(reader, field->inner, node, base);
 }
 
@@ -139,10 +215,7 @@ refuse_kind(const struct reader *reader, const struct field *field,
 
     node->spoiled = true;
     if (field->form == FORM_SECRET_PLACE && is_text) {
-        findings_add(reader->found, "KP033", SEVERITY_REFUSE, node->key_at,
-            "%s: a secret does not stand in the policy", field->key);
-        findings_remedy(reader->found, "%s: {file: /etc/kedge/secrets/NAME}",
-            field->key);
+        refuse_secret(reader, field, node);
         return false;
     }
     findings_add(reader->found, "KP023", SEVERITY_REFUSE, node->at,
@@ -205,13 +278,42 @@ read_field(const struct reader *reader, const struct field *field,
 
 /* ---- tables ------------------------------------------------------------- */
 
+/* The key of `table` that leads to a place below it; NULL: none does. */
 static const struct field *
-field_of(const struct field_table *table, const char *key)
+way_to(const struct field_table *table, const struct kafkaname *name)
 {
-    for (size_t i = 0; i < table->n; i++)
-        if (strcmp(table->fields[i].key, key) == 0)
-            return &table->fields[i];
-    return NULL;
+    size_t len = strlen(table->what);
+    char key[64];
+
+    if (name->place == NULL || strncmp(name->place, table->what, len) != 0)
+        return NULL;
+    if (name->place[len] == '\0')
+        return field_of(table, name->key);
+    (void)snprintf(key, sizeof key, "%.*s",
+        (int)strcspn(name->place + len + 1, "."), name->place + len + 1);
+    return name->place[len] == '.' ? field_of(table, key) : NULL;
+}
+
+/* A setting of Kafka's own: ours for it. */
+static const struct field *
+refuse_theirs(const struct reader *reader, const struct field_table *table,
+    const struct yaml *node, const struct kafkaname *name)
+{
+    const char *form = name->form != NULL ? name->form : "";
+    char place[PLACE_SIZE];
+
+    findings_add(reader->found, "KP020", SEVERITY_REFUSE, node->key_at,
+        "unknown key '%.60s'", node->key);
+    if (name->place == NULL)
+        findings_remedy(reader->found, "%s", form);
+    else if (strcmp(name->place, table->what) == 0)
+        findings_remedy(reader->found, "did you mean '%s'?%s%s", name->key,
+            form[0] != '\0' ? "\n" : "", form);
+    else
+        findings_remedy(reader->found, "here it is '%s', in %s%s%s", name->key,
+            place_text(reader, name->place, place),
+            form[0] != '\0' ? ":\n" : "", form);
+    return way_to(table, name);
 }
 
 /* Names the nearest key; gives it, to keep quiet that it is missing. */
@@ -219,11 +321,16 @@ static const struct field *
 refuse_key(const struct reader *reader, const struct field_table *table,
     const struct yaml *node)
 {
+    const struct kafkaname *name = kafkaname_find(node->key);
     const char *here = NULL, *there = NULL;
-    const struct field *field =
-        nearest_field(reader->root, table, node->key, &here, &there);
-    char list[512];
+    const struct field *field = NULL;
+    char list[512], place[PLACE_SIZE];
 
+    if (name != NULL)
+        return refuse_theirs(reader, table, node, name);
+    field = nearest_field(reader->root, table, node->key, &here, &there);
+    if (there != NULL)
+        there = place_text(reader, there, place);
     findings_add(reader->found, there != NULL ? "KP021" : "KP020",
         SEVERITY_REFUSE, node->key_at,
         there != NULL ? "'%.60s' does not belong here%s%s"
@@ -236,7 +343,8 @@ refuse_key(const struct reader *reader, const struct field_table *table,
         findings_remedy(reader->found, "did you mean '%s'?", here);
     else {
         nearest_list(table, list, sizeof list);
-        findings_remedy(reader->found, "keys of %s: %s", table->what, list);
+        findings_remedy(reader->found, "keys of %s: %s",
+            place_text(reader, table->what, place), list);
     }
     return field;
 }
@@ -245,7 +353,7 @@ static void
 refuse_missing(const struct reader *reader, const struct field_table *table,
     const struct yaml *node, const bool *excused)
 {
-    char list[512] = "";
+    char list[512] = "", place[PLACE_SIZE];
     size_t used = 0;
 
     for (size_t i = 0; i < table->n && used < sizeof list; i++) {
@@ -260,7 +368,7 @@ refuse_missing(const struct reader *reader, const struct field_table *table,
     if (used == 0)
         return;
     findings_add(reader->found, "KP022", SEVERITY_REFUSE, yaml_place(node),
-        "%s needs %s as well", table->what, list);
+        "%s needs %s as well", place_text(reader, table->what, place), list);
 }
 
 static void
@@ -291,7 +399,7 @@ void
 schema_read(const struct field_table *table, struct yaml *tree, void *base,
     struct findings *found)
 {
-    const struct reader reader = { table, found };
+    const struct reader reader = { .root = table, .found = found };
 
     read_table(&reader, table, tree, base);
 }

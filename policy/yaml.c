@@ -1,5 +1,6 @@
 #include "yaml_tree.h"
 
+#include "redact.h"
 #include "sheet.h"
 #include "utf8.h"
 
@@ -16,6 +17,7 @@ struct reader {
     size_t n_nodes;
     struct findings *found;
     bool stop;                      /* what follows cannot be read */
+    bool secret;                    /* below a key that sounds like one */
     struct span folded[FOLDED_MAX]; /* texts over several lines */
     size_t n_folded;
 };
@@ -239,7 +241,7 @@ take_key(struct reader *reader, struct yaml *map, struct yaml *key,
     if ((first = yaml_find(map, key->text)) != NULL) {
         findings_add(reader->found, "KP002", SEVERITY_REFUSE, key->at,
             "'%.60s' stands here for the second time; the first is on line %d",
-            key->text, first->key_at.line);
+            reader->secret ? "..." : key->text, first->key_at.line);
         findings_remedy(reader->found, "%s", "keep one of the two");
         return;
     }
@@ -251,6 +253,7 @@ static void
 read_map(struct reader *reader, struct yaml *map, int depth)
 {
     struct yaml **tail = &map->first;
+    bool secret = reader->secret;
     yaml_event_t event;
 
     while (next_event(reader, &event)) {
@@ -259,10 +262,14 @@ read_map(struct reader *reader, struct yaml *map, int depth)
         struct yaml *node = NULL;
 
         yaml_event_delete(&event);
+        reader->secret =
+            secret || (key != NULL && key->kind == YAML_TEXT &&
+                          redact_is_secret(key->text, strlen(key->text)));
         if (key != NULL && next_event(reader, &event)) {
             node = read_node(reader, &event, depth + 1);
             yaml_event_delete(&event);
         }
+        reader->secret = secret;
         if (node != NULL)
             take_key(reader, map, key, node);
         yaml_drop(key);

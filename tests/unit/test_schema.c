@@ -50,7 +50,32 @@ test_findings(void **state)
         { "a sealed password", "    tls: {ca",
             "    sasl: {mechanism: PLAIN, username: u,\n"
             "           password: {sealed: abc}}\n    tls: {ca",
-            "KP022 KP030" },
+            "KP030" },
+        { "a password one level down", "    tls: {ca",
+            "    sasl: {mechanism: PLAIN, username: u, password: {value: x}}\n"
+            "    tls: {ca",
+            "KP033" },
+        { "a password as a key", "    tls: {ca",
+            "    sasl: {mechanism: PLAIN, username: u, password: {x}}\n"
+            "    tls: {ca",
+            "KP033" },
+        { "a password beside its file", "    tls: {ca",
+            "    sasl: {mechanism: PLAIN, username: u,\n"
+            "           password: {file: /p, value: x}}\n    tls: {ca",
+            "KP033" },
+        { "a misspelt file of a password is one finding", "    tls: {ca",
+            "    sasl: {mechanism: PLAIN, username: u,\n"
+            "           password: {fiel: /p}}\n    tls: {ca",
+            "KP020" },
+        { "a password that is nowhere", "    tls: {ca",
+            "    sasl: {mechanism: PLAIN, username: u, password: {}}\n"
+            "    tls: {ca",
+            "KP022" },
+        { "the brokers by Kafka's name are not missing as well",
+            "bootstrap: [b1", "bootstrap.servers: [b1", "KP020" },
+        { "TLS by Kafka's names is not missing as well",
+            "tls: {ca: /etc/kedge/tls/cloud-ca.pem}",
+            "security.protocol: SSL\n    ssl.ca.location: /ca", "KP020 KP020" },
         { "every part that is to come", "    to: cloud",
             "    to: cloud\n    audit: {}\n    canary: {}\n"
             "    commit_interval: 1s\n    expected_rate: 1MiB\n"
@@ -96,10 +121,37 @@ test_words(void **state)
     expect_remedy("errors.tolerance", "error.tolerance", "KP020",
         "unknown key 'error.tolerance'", "did you mean 'errors.tolerance'?");
     expect_remedy("    to: cloud", "    to: cloud\n    acks: all", "KP021",
+        "'acks' does not belong here; it belongs under "
+        "flows.telemetry.producer",
+        "move it, as 'acks', to flows.telemetry.producer");
+    expect_remedy("    site: eu", "    acks: all\n    site: eu", "KP021",
         "'acks' does not belong here; it belongs under flows.NAME.producer",
         "move it, as 'acks', to flows.NAME.producer");
+    expect_remedy("acks: all", "producer.acks: all", "KP020",
+        "unknown key 'producer.acks'", "did you mean 'acks'?");
+    expect_remedy("{ca: ", "{x: 1, ca: ", "KP020", "unknown key 'x'",
+        "keys of clusters.cloud.tls: ca, cert, key, min_version, verify, "
+        "pins");
+    expect_remedy("bootstrap: [b1", "bootstrap.servers: [b1", "KP020",
+        "unknown key 'bootstrap.servers'",
+        "did you mean 'bootstrap'?\nbootstrap: [HOST:PORT, HOST:PORT]");
+    expect_remedy("    tls: off", "    tls: off\n    ssl.ca.location: /ca",
+        "KP020", "unknown key 'ssl.ca.location'",
+        "here it is 'ca', in clusters.plant7.tls");
+    expect_remedy("version: 1", "version: 1\ngroup.id: x", "KP020",
+        "unknown key 'group.id'", "kedge sets it itself: take it out");
+    expect_remedy("  cloud:\n    site: eu-west-1\n"
+                  "    bootstrap: [b1.cloud.test:9093]\n"
+                  "    tls: {ca: /etc/kedge/tls/cloud-ca.pem}\n",
+        "  cloud: b1.cloud.test:9093\n", "KP023",
+        "cloud: needs the keys of clusters.NAME below it", NULL);
+    expect_remedy("    tls: {ca",
+        "    sasl: {mechanism: PLAIN, username: u, password: {sealed: x}}\n"
+        "    tls: {ca",
+        "KP030", "password.sealed is not in this version",
+        "password: {file: /etc/kedge/secrets/NAME}");
     expect_remedy("    site: eu-west-1\n    bootstrap: [b1.cloud.test:9093]\n",
-        "", "KP022", "clusters.NAME needs 'site', 'bootstrap' as well", NULL);
+        "", "KP022", "clusters.cloud needs 'site', 'bootstrap' as well", NULL);
     expect_remedy("[orders]", "orders", "KP023", "include: needs a list",
         "include: ['orders']");
     expect_remedy("72h", "72", "KP025", "outage_budget: '72' has no unit",
