@@ -36,7 +36,7 @@ static const struct code codes[] = {
     { "KP008", "a byte or character that is not text",
         "Control and invisible characters make a file look different from "
         "what it says.",
-        "Save the file as UTF-8 without a byte order mark, and take the "
+        "Save the file as UTF-8 without a byte order mark (BOM), and take the "
         "character out." },
     { "KP009", "a key that is not a plain word",
         "Maps and lists cannot be the name of a setting.",

@@ -40,6 +40,23 @@ report(struct findings *found, struct span at, const char *path, bool private,
             "# or, where the agent runs as the user kedge:\n"
             "chown root:kedge %s && chmod 0640 %s",
             path, path, path);
+    else if (strcmp(code, "KP090") == 0 && private)
+        findings_remedy(found,
+            "correct the path, or put it there, as in\n"
+            "install -m 0600 FILE %s\n"
+            "# or, where the agent runs as the user kedge:\n"
+            "install -o root -g kedge -m 0640 FILE %s",
+            path, path);
+    else if (strcmp(code, "KP090") == 0)
+        findings_remedy(found,
+            "correct the path, or put it there, as in\n"
+            "install -m 0644 FILE %s",
+            path);
+    else
+        findings_remedy(found,
+            "# who may come to it, folder by folder:\n"
+            "namei -l %s",
+            path);
 }
 
 static void
@@ -71,7 +88,7 @@ check_private(struct findings *found, struct span at, const char *path)
     fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd == -1) {
         err_sys(&err, errno == ENOENT ? ERR_MISSING : ERR_IO, "%s", path);
-        report(found, at, path, false, &err);
+        report(found, at, path, true, &err);
         return false;
     }
     ok = file_check_private(fd, path, &err);

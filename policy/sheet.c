@@ -59,6 +59,29 @@ scan_line(struct sheet *sheet, size_t from, size_t to, bool *tab_said,
     return true;
 }
 
+/* What some editors put in front of a text, or write instead of UTF-8. */
+static bool
+check_encoding(const struct sheet *sheet, struct findings *found)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    const struct span at = { 1, 1, 1 };
+    const unsigned char *bytes = (const unsigned char *)sheet->text;
+    size_t len = sheet->len;
+
+    if (len >= 3 && memcmp(bytes, mark, 3) == 0)
+        return refuse(found, "KP008", at,
+            "a byte order mark (BOM) stands in front of the text",
+            "save the file as UTF-8 without a BOM, or\n"
+            "sed -i '1s/^\\xEF\\xBB\\xBF//' FILE");
+    if (len >= 2 && ((bytes[0] == 0xff && bytes[1] == 0xfe) ||
+                        (bytes[0] == 0xfe && bytes[1] == 0xff) ||
+                        (bytes[0] == '\0') != (bytes[1] == '\0')))
+        return refuse(found, "KP008", at, "the file is UTF-16, not UTF-8",
+            "save the file as UTF-8, or\n"
+            "iconv -f UTF-16 -t UTF-8 FILE >NEW");
+    return true;
+}
+
 static bool
 scan(struct sheet *sheet, struct findings *found)
 {
@@ -94,7 +117,7 @@ sheet_read(struct sheet *sheet, const char *text, size_t len,
     if (len > 0)
         memcpy(sheet->text, text, len);
     sheet->text[len] = '\0';
-    return scan(sheet, found);
+    return check_encoding(sheet, found) && scan(sheet, found);
 }
 
 void

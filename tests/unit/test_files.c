@@ -99,8 +99,11 @@ test_cases(void **state)
         policyfix_codes(found, codes, sizeof codes);
         if (strcmp(codes, cases[i].want) != 0)
             fail_msg("%s: '%s'", cases[i].label, codes);
-        for (size_t k = 0; k < findings_count(found); k++)
+        for (size_t k = 0; k < findings_count(found); k++) {
             assert_in_range(findings_at(found, k)->at.line, 7, 8);
+            assert_non_null(findings_at(found, k)->remedy);
+            assert_non_null(strstr(findings_at(found, k)->remedy, folder));
+        }
         drop("cert");
         drop("ca");
         drop("key");

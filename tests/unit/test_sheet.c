@@ -7,32 +7,54 @@ static const struct {
     bool readable;
     size_t n_lines;
     int line, column;
+    size_t len; /* of one that has a NUL in it; 0: up to that */
 } cases[] = {
-    { "nothing", "", "", true, 1, 0, 0 },
-    { "two lines", "a\nb\n", "", true, 3, 0, 0 },
-    { "Windows", "a\r\nb\r\n", "", true, 3, 0, 0 },
-    { "a tab behind words", "a\tb\n", "KP006", true, 2, 1, 2 },
-    { "many tabs are one finding", "a\tb\n\nc\td\te\n", "KP006", true, 4, 1,
-        2 },
-    { "a tab in front", "a\n \tb\n", "KP006", false, 0, 2, 2 },
-    { "a control", "a\nb\x01\n", "KP008", false, 0, 2, 2 },
-    { "not UTF-8", "\xc3\xa4\xff", "KP008", false, 0, 1, 3 },
-    { "a carriage return alone at the end", "a\r", "KP008", false, 0, 1, 2 },
+    { "nothing", "", "", true, 1, 0, 0, 0 },
+    { "two lines", "a\nb\n", "", true, 3, 0, 0, 0 },
+    { "Windows", "a\r\nb\r\n", "", true, 3, 0, 0, 0 },
+    { "a tab behind words", "a\tb\n", "KP006", true, 2, 1, 2, 0 },
+    { "many tabs are one finding", "a\tb\n\nc\td\te\n", "KP006", true, 4, 1, 2,
+        0 },
+    { "a tab in front", "a\n \tb\n", "KP006", false, 0, 2, 2, 0 },
+    { "a control", "a\nb\x01\n", "KP008", false, 0, 2, 2, 0 },
+    { "not UTF-8", "\xc3\xa4\xff", "KP008", false, 0, 1, 3, 0 },
+    { "a byte order mark",
+        "\xef\xbb\xbf"
+        "a: 1\n",
+        "KP008 (BOM)", false, 0, 1, 1, 0 },
+    { "a mark that is not in front", "a\xef\xbb\xbf", "KP008", false, 0, 1, 2,
+        0 },
+    { "half of a mark", "\xef\xbb", "KP008", false, 0, 1, 1, 0 },
+    { "UTF-16 as Windows has it",
+        "\xff\xfe"
+        "a\0:\0",
+        "KP008 UTF-16", false, 0, 1, 1, 6 },
+    { "UTF-16 the other way round", "\xfe\xff\0a\0:", "KP008 UTF-16", false, 0,
+        1, 1, 6 },
+    { "UTF-16 without a mark", "a\0:\0", "KP008 UTF-16", false, 0, 1, 1, 4 },
+    { "the other way round", "\0a\0:", "KP008 UTF-16", false, 0, 1, 1, 4 },
+    { "zeros alone", "\0\0", "KP008", false, 0, 1, 1, 2 },
+    { "a zero", "\0", "KP008", false, 0, 1, 1, 1 },
+    { "a carriage return alone at the end", "a\r", "KP008", false, 0, 1, 2, 0 },
 };
 
 static void
 test_cases(void **state)
 {
+    static const char *const encodings[] = { "(BOM)", "UTF-16" };
     char codes[64];
 
     (void)state;
     for (size_t i = 0; i < N(cases); i++) {
         struct findings *found = findings_new();
         struct sheet sheet;
-        bool ok =
-            sheet_read(&sheet, cases[i].text, strlen(cases[i].text), found);
+        size_t len = cases[i].len > 0 ? cases[i].len : strlen(cases[i].text);
+        bool ok = sheet_read(&sheet, cases[i].text, len, found);
 
         policyfix_codes(found, codes, sizeof codes);
+        for (size_t k = 0; k < N(encodings) && codes[0] != '\0'; k++)
+            if (strstr(findings_at(found, 0)->text, encodings[k]) != NULL)
+                (void)strcat(strcat(codes, " "), encodings[k]);
         if (ok != cases[i].readable || strcmp(codes, cases[i].want) != 0 ||
             (ok && sheet.n_lines != cases[i].n_lines))
             fail_msg("%s: '%s', %d, %zu lines", cases[i].label, codes, ok,
