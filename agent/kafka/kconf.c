@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ struct context {
     struct log *log;
     struct kdial *kdial; /* NULL: any address */
     /* shared */
+    atomic_bool purged; /* by us: it was told to throw records away */
     pthread_mutex_t lock;
     struct {
         char name[16];
@@ -104,20 +106,33 @@ is_known_noise(const char *facility, const char *text)
            strstr(text, "enable.gapless.guarantee is experimental") != NULL;
 }
 
+/* A gapless client calls it fatal when a record of it is thrown away, also when
+ * it was told to do so because it ends. */
+static bool
+is_our_purge(struct context *context, const char *facility, const char *text)
+{
+    return atomic_load(&context->purged) && strcmp(facility, "FATAL") == 0 &&
+           strstr(text, "Purged in ") != NULL;
+}
+
 /* syslog's levels: 4 is a warning. */
 static void
 on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
 {
     struct context *context = rk != NULL ? rd_kafka_opaque(rk) : NULL;
     int64_t held_back = 0;
+    bool ours = false;
 
-    if (context == NULL || is_known_noise(facility, text) ||
-        !may_say(context, facility, &held_back))
+    if (context == NULL || is_known_noise(facility, text))
         return;
-    LOG(context->log, level <= 4 ? LEVEL_WARN : LEVEL_DEBUG, "kafka.client",
-        kv_str("cluster", context->cluster), kv_str("flow", context->flow),
-        kv_str("client", context->client), kv_str("facility", facility),
-        kv_str("text", text), kv_int("held_back", held_back));
+    ours = is_our_purge(context, facility, text);
+    if (!ours && !may_say(context, facility, &held_back))
+        return;
+    LOG(context->log, level <= 4 && !ours ? LEVEL_WARN : LEVEL_DEBUG,
+        "kafka.client", kv_str("cluster", context->cluster),
+        kv_str("flow", context->flow), kv_str("client", context->client),
+        kv_str("facility", facility), kv_str("text", text),
+        kv_int("held_back", held_back));
 }
 
 static int
@@ -170,6 +185,7 @@ context_new(const struct kconf_options *options, struct err *err)
         return NULL;
     }
     (void)pthread_mutex_init(&context->lock, NULL);
+    atomic_init(&context->purged, false);
     (void)snprintf(context->cluster, sizeof context->cluster, "%s",
         cluster->alias);
     (void)snprintf(context->flow, sizeof context->flow, "%s", options->flow);
@@ -251,6 +267,15 @@ kconf_close(rd_kafka_t *rk)
     context = rd_kafka_opaque(rk);
     rd_kafka_destroy(rk);
     context_free(context);
+}
+
+void
+kconf_purge(rd_kafka_t *rk, int flags)
+{
+    struct context *context = rd_kafka_opaque(rk);
+
+    atomic_store(&context->purged, true);
+    (void)rd_kafka_purge(rk, flags);
 }
 
 #define PASSES "this passes by itself, and it is tried again"

@@ -74,6 +74,10 @@ rd_kafka_t *kconf_open(const struct kconf_options *options,
  * thread.  Messages, queues and topics of it must have been freed. */
 void kconf_close(rd_kafka_t *rk);
 
+/* rd_kafka_purge() of a client that is to end: what it then logs about the
+ * records that it was told to throw away is for nobody, and goes to DEBUG. */
+void kconf_purge(rd_kafka_t *rk, int flags);
+
 /* Fill err from an error of the library and return false.  `detail` (NULL:
  * none) is what the library or broker said; the text also names who has to
  * act.  kconf_err_take() destroys `error`. */

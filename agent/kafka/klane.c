@@ -62,7 +62,7 @@ klane_close(struct klane *lane)
         rd_kafka_queue_destroy(lane->events);
     /* What a fenced or stuck client still holds goes nowhere. */
     if (lane->rk != NULL)
-        (void)rd_kafka_purge(lane->rk,
+        kconf_purge(lane->rk,
             RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
     kconf_close(lane->rk);
     lane->topic = NULL;
