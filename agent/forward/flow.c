@@ -274,15 +274,18 @@ wound_down(struct flow *flow, int64_t now_ms)
 static void
 end(struct flow *flow, int64_t now_ms)
 {
+    bool all;
+
     if (flow->lanes != NULL)
         lanes_leave(flow->lanes);
     flow_enter(flow, FLOW_STOPPED, "drained");
     flowreport_publish(flow, now_ms);
     flowlane_free(flow);
-    flow->o.sink.ops->free(flow->o.sink.self); /* it may hold the source's */
+    all = flow->o.sink.ops->free(flow->o.sink.self);
     flow->o.store.ops->free(flow->o.store.self);
     flow->o.group.ops->free(flow->o.group.self);
-    flow->o.source.ops->free(flow->o.source.self);
+    if (all) /* else it is left behind, with the client that holds its records */
+        flow->o.source.ops->free(flow->o.source.self);
     flow->o.catalog.ops->free(flow->o.catalog.self);
     atomic_store(&flow->stopped, true);
 }

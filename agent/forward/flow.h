@@ -8,8 +8,9 @@
  * Thread: flow_new() to flow_start() and everything below on the main thread;
  *         inside, one thread of its own owns all of the flow and never waits
  *         longer than 100 ms.
- * Memory: records in flight are bounded by max_in_flight_bytes, prefetch and
- *         FLOW_RECORD_COST for each record's books included. */
+ * Memory: records in flight are bounded by max_in_flight_bytes, prefetch,
+ *         FLOW_RECORD_COST for each record's books, and what abandoned clients
+ *         hold included; a sixteenth of it moves on however much that is. */
 #ifndef KEDGE_FLOW_H
 #define KEDGE_FLOW_H
 

@@ -9,14 +9,37 @@
 #define QUOTA_RATE_S 10               /* the sink may have this much of rate */
 #define QUOTA_PART (INT64_C(2) << 20) /* and at least so much a partition */
 #define RING_KEEP 1024                /* slots that an empty queue may keep */
+#define LEAST_SHARE 16                /* of max_in_flight, whatever leaked */
 #define STUCK_S 2                     /* without an ack while some are due */
 
 int64_t
+flowlane_leaked(const struct flow *flow)
+{
+    struct sink_closed closed;
+
+    flow->o.sink.ops->closed(flow->o.sink.self, &closed);
+    return closed.leaked + flow->o.store.ops->leaked(flow->o.store.self);
+}
+
+/* What all lanes may share.  However much was leaked, some is left, so that
+ * records move until the process is started anew. */
+static int64_t
+share(const struct flow *flow)
+{
+    int64_t max = flow->o.max_in_flight_bytes, least = max / LEAST_SHARE;
+    int64_t rest = max - max / FLOW_PREFETCH_SHARE - flowlane_leaked(flow);
+
+    return rest > least ? rest : least;
+}
+
+/* Without the prefetch and what closed clients have not given back yet. */
+int64_t
 flowlane_budget(const struct flow *flow)
 {
-    int64_t max = flow->o.max_in_flight_bytes;
+    struct sink_closed closed;
 
-    return max - max / FLOW_PREFETCH_SHARE;
+    flow->o.sink.ops->closed(flow->o.sink.self, &closed);
+    return share(flow) - closed.ending;
 }
 
 /* --- queues --- */
@@ -137,7 +160,7 @@ flowlane_shut(struct flow *flow, int32_t number)
     struct flow_lane *lane = &flow->lane[number];
 
     if (lane->open)
-        flow->o.sink.ops->close(flow->o.sink.self, number);
+        flow->o.sink.ops->close(flow->o.sink.self, number, lane->sink_cost);
     lane->open = false;
     flow->cost -= lane->sink_cost;
     lane->sink_cost = 0;
@@ -309,7 +332,7 @@ static void
 look_at_rate(struct flow *flow, int32_t number)
 {
     struct flow_lane *lane = &flow->lane[number];
-    int64_t most = flowlane_budget(flow) / 2;
+    int64_t most = share(flow) / 2;
 
     lane->reading = 0;
     for (const struct part *part = parts_of_lane(flow->parts, number);
@@ -348,8 +371,7 @@ others_could_move(const struct flow *flow, int32_t number)
 static bool
 has_too_much(const struct flow *flow, const struct flow_lane *lane)
 {
-    return lane->queued_cost + lane->sink_cost >
-               flowlane_budget(flow) - flow->cost ||
+    return lane->queued_cost + lane->sink_cost > share(flow) - flow->cost ||
            flow->read_bytes - lane->quiet_at > flow->o.max_in_flight_bytes;
 }
 

@@ -64,6 +64,8 @@ ours(const struct flow *flow, const struct part *part)
 static void
 header(const struct flow *flow, struct flow_report *report, int64_t now_ms)
 {
+    struct sink_closed closed;
+
     memcpy(report->flow, flow->name, sizeof report->flow);
     memcpy(report->from, flow->from, sizeof report->from);
     memcpy(report->to, flow->to, sizeof report->to);
@@ -77,7 +79,9 @@ header(const struct flow *flow, struct flow_report *report, int64_t now_ms)
     report->source_up = flow->source_link == FLOW_LINK_UP;
     report->target_up = flow->target_link == FLOW_LINK_UP;
     report->at_source = flow->o.at_source;
-    report->in_flight_bytes = flow->cost;
+    flow->o.sink.ops->closed(flow->o.sink.self, &closed);
+    report->in_flight_bytes = flow->cost + closed.ending;
+    report->leaked_bytes = flowlane_leaked(flow);
     report->max_in_flight_bytes = flow->o.max_in_flight_bytes;
 }
 
@@ -96,6 +100,7 @@ set_gauges(const struct flow *flow, const struct flow_report *report)
         owned += report->lanes[i].state == LANE_OWNED;
     metric_set(metrics, METRIC_IN_FLIGHT_RECORDS, records);
     metric_set(metrics, METRIC_IN_FLIGHT_BYTES, bytes);
+    metric_set(metrics, METRIC_LEAKED_BYTES, report->leaked_bytes);
     metric_set(metrics, METRIC_PARTITIONS_HELD, held);
     metric_set(metrics, METRIC_PARTITIONS_OWNED, (int64_t)report->n_parts);
     metric_set(metrics, METRIC_LANES_OWNED, owned);

@@ -71,7 +71,7 @@ struct flow {
     struct lanes *lanes;
     struct flow_lane *lane;          /* n_lanes */
     int32_t n_lanes;                 /* as the ledger has partitions */
-    char ledger_id[LEDGER_ID_MAX];   /* of the ledger topic; empty: not told */
+    char ledger_id[LEDGER_ID_MAX];   /* of the topic; empty: not told */
     bool ledger_asked, ledger_known; /* ensure_ledger() and its answer */
     bool listing, listed;            /* refresh() is under way; was answered */
     bool joined, member; /* as lanes_joined() says; and the group let us in */
@@ -84,10 +84,9 @@ struct flow {
     int64_t read_at_ms; /* the pace says: not before */
     /* When each is due next; 0: at once. */
     int64_t control_at_ms, refresh_at_ms, ends_at_ms, report_at_ms, rate_at_ms;
-    int64_t last_ack_ms; /* REPORT_UNKNOWN: none yet */
-    bool acked, opened;  /* by the sink's present poll(); in this turn */
-    bool draining;
-    bool unclean; /* a lane that was finishing lost its client */
+    int64_t last_ack_ms;    /* REPORT_UNKNOWN: none yet */
+    bool acked, opened;     /* by the sink's present poll(); in this turn */
+    bool draining, unclean; /* a lane that was finishing lost its client */
     int64_t drain_by_ms;
     struct record next[FLOW_NEXT_MAX];
     /* shared */
@@ -118,6 +117,7 @@ void flowmove_done(struct flow *flow, const struct sink_done *done);
 
 /* flowlane.c: what is kept for each lane. */
 int64_t flowlane_budget(const struct flow *flow); /* what `cost` may come to */
+int64_t flowlane_leaked(const struct flow *flow); /* by clients left behind */
 /* To the end of the queue, the hold included; false without memory. */
 bool flowlane_push(struct flow *flow, struct flow_lane *lane,
     struct record *record);

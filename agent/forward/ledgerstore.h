@@ -73,6 +73,8 @@ struct store_ops {
     /* Ends the lane's client, if any, elsewhere. */
     void (*close)(void *self, int32_t lane);
     bool (*answer)(void *self, struct store_answer *answer);
+    /* Bytes of batches that were left behind with a client that is stuck. */
+    int64_t (*leaked)(void *self);
     void (*free)(void *self); /* may take seconds */
 };
 

@@ -89,9 +89,11 @@ struct flow_report {
     int64_t wall_ms, mono_ms, state_since_wall_ms;
     int64_t last_ack_mono_ms;  /* REPORT_UNKNOWN: none yet */
     bool source_up, target_up; /* false before the first answer, too */
-    bool at_source; /* where this agent stands: it produces remotely */
-    int64_t in_flight_bytes, max_in_flight_bytes, leaked_bytes;
-    size_t n_selected; /* partitions that the policy selects and the source
+    bool at_source;          /* where this agent stands: it produces remotely */
+    int64_t in_flight_bytes; /* with what closed clients have not given back */
+    int64_t max_in_flight_bytes;
+    int64_t leaked_bytes; /* of clients that were left behind, for good */
+    size_t n_selected;    /* partitions that the policy selects and the source
                         * has, on whatever agent; `parts` are ours */
     size_t n_lanes, n_parts, n_skips;
     struct report_lane *lanes;

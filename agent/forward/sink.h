@@ -8,7 +8,8 @@
  * Thread: everything on the flow's thread, which never waits in here; the wake
  *         given at opening is signalled when poll() has something to say.
  * Memory: a record that was taken is the sink's until it is done; the flow
- *         bounds how much that is. */
+ *         bounds how much that is.  What a closed lane had is the sink's for
+ *         longer, as closed() says. */
 #ifndef KEDGE_SINK_H
 #define KEDGE_SINK_H
 
@@ -43,14 +44,22 @@ typedef void sink_done_fn(void *ctx, const struct sink_done *done);
  * From poll(), after the done of every record that was hit. */
 typedef void sink_failed_fn(void *ctx, int32_t lane, const struct err *err);
 
+/* What lanes that were closed had in flight and is not given back yet, in the
+ * cost that close() was told. */
+struct sink_closed {
+    int64_t ending; /* will be, within seconds */
+    int64_t leaked; /* never: its client did not end and was left behind */
+};
+
 struct sink_ops {
     /* No batch may be larger than batch_bytes (0: the filling's default): the
      * target's topics refuse larger ones as a whole. */
     bool (
         *open)(void *self, int32_t lane, int64_t batch_bytes, struct err *err);
-    /* What is in flight is given up: it may still arrive, and no more is told
-     * of it.  Returns at once; the client is ended elsewhere. */
-    void (*close)(void *self, int32_t lane);
+    /* What is in flight, `cost` bytes of it, is given up: it may still arrive,
+     * and no more is told of it.  Returns at once; the client is ended
+     * elsewhere. */
+    void (*close)(void *self, int32_t lane, int64_t cost);
     /* Where a partition's records go.  Names are copied. */
     bool (*attach)(void *self, int32_t part, int32_t lane, const char *topic,
         int32_t partition, struct err *err);
@@ -60,7 +69,10 @@ struct sink_ops {
         *send)(void *self, struct record *record, struct err *err);
     /* Tells of at most `max` records; gives how many it told of. */
     size_t (*poll)(void *self, size_t max);
-    void (*free)(void *self); /* gives up what is in flight; may take seconds */
+    void (*closed)(void *self, struct sink_closed *closed);
+    /* Gives up what is in flight; may take seconds.  False: a client that was
+     * left behind may hold records of the source, which must not end then. */
+    bool (*free)(void *self);
 };
 
 struct sink {

@@ -45,6 +45,7 @@ open_sink(struct kflow *kflow, const struct kflow_options *options,
         .ctx = options->sink_ctx,
         .wake = options->wake,
         .log = options->log,
+        .watch = options->watch,
     };
 
     return ksink_open(&kflow->sink, &sink, err);
@@ -151,7 +152,7 @@ kflow_close(struct kflow *kflow)
     if (kflow->group.ops != NULL)
         kflow->group.ops->free(kflow->group.self);
     if (kflow->sink.ops != NULL)
-        kflow->sink.ops->free(kflow->sink.self);
+        (void)kflow->sink.ops->free(kflow->sink.self); /* nothing was sent */
     if (kflow->source.ops != NULL)
         kflow->source.ops->free(kflow->source.self);
     memset(kflow, 0, sizeof *kflow);

@@ -38,6 +38,7 @@ struct slot {
     bool closing;         /* the client of an earlier one is being ended */
     struct order *parked; /* waits for that */
     int64_t claim_offset; /* of our claim, -1 unknown */
+    int64_t cost;         /* bytes of the batch that was ordered last */
     bool failed;          /* `failure` is to be told */
     struct store_answer failure;
 };
@@ -50,6 +51,7 @@ struct kledger {
     struct slot *slots; /* of lane n at n + 1 */
     size_t n;
     bool leaked; /* a worker was abandoned and may still look at `o` */
+    int64_t leaked_bytes;
 };
 
 static void
@@ -200,6 +202,7 @@ order_new(struct kledger *ledger, int32_t lane, enum store_step step)
     order->incarnation = slot->incarnation;
     order->answer.lane = lane;
     order->answer.step = step;
+    slot->cost = 0;
     return order;
 }
 
@@ -277,6 +280,9 @@ kledger_commit(void *self, int32_t lane, struct ledger_batch **batch)
         return;
     }
     order->batch = taken;
+    /* The batch, and what the client made of its records. */
+    slot_of(ledger, lane)->cost =
+        (int64_t)((taken->room + taken->n) * sizeof taken->records[0]);
     push(ledger, slot_of(ledger, lane), order);
 }
 
@@ -351,8 +357,12 @@ abandon(struct kledger *ledger, struct slot *slot, struct store_answer *answer)
 {
     bool told = slot->busy && slot->parked == NULL;
 
-    ledger->leaked = !kworker_stop(slot->worker) || ledger->leaked;
+    if (!kworker_stop(slot->worker)) {
+        ledger->leaked = true;
+        ledger->leaked_bytes += slot->cost;
+    }
     slot->worker = NULL;
+    slot->cost = 0;
     if (told) {
         *answer = (struct store_answer){ .lane = slot->lane,
             .step = slot->step,
@@ -389,6 +399,12 @@ kledger_answer(void *self, struct store_answer *answer)
     return false;
 }
 
+static int64_t
+kledger_leaked(void *self)
+{
+    return ((struct kledger *)self)->leaked_bytes;
+}
+
 static void
 kledger_free(void *self)
 {
@@ -423,6 +439,7 @@ static const struct store_ops ops = {
     .commit = kledger_commit,
     .close = kledger_close,
     .answer = kledger_answer,
+    .leaked = kledger_leaked,
     .free = kledger_free,
 };
 

@@ -3,23 +3,24 @@
 #include "kconf.h"
 #include "kparts.h"
 #include "log.h"
+#include "sink.h"
 
 #include <assert.h>
-#include <pthread.h>
+#include <poll.h>
 #include <stdlib.h>
 
-#define PURGE_FOR_MS 10000
 #define POLL_MS 100
+#define LOOK_MS 5 /* how often kreaper_free() looks at what it waits for */
 
 struct kreaper {
-    /* fixed */
-    struct log *log;
-    pthread_t thread;
-    /* shared, under the lock */
-    pthread_mutex_t lock;
-    pthread_cond_t given;
-    struct kreaper_client *first;
-    bool stop;
+    struct kreaper_options o;
+    struct kworker *worker;               /* NULL: none could be started yet */
+    struct kreaper_client *first, **last; /* that wait for their turn */
+    int64_t ending;   /* cost of those, and of the one that is being ended */
+    int64_t in_hand;  /* of the one that is being ended, if any */
+    bool busy;        /* one is */
+    int64_t leaked;   /* cost of those that were left behind */
+    bool left_behind; /* there are some */
 };
 
 void *
@@ -45,6 +46,35 @@ kreaper_end(void *opaque)
     return offset;
 }
 
+void
+kreaper_undo(struct kreaper_client *client)
+{
+    rd_kafka_queue_destroy(client->queue);
+    kparts_free(client->names);
+    kconf_close(client->rk);
+    free(client);
+}
+
+struct kreaper_client *
+kreaper_open(const struct kconf_options *options, struct err *err)
+{
+    struct kreaper_client *client = calloc(1, sizeof *client);
+
+    if (client == NULL) {
+        err_set(err, ERR_MEMORY, "client of %s", options->flow);
+        return NULL;
+    }
+    if ((client->rk = kconf_open(options, err)) == NULL) {
+        free(client);
+        return NULL;
+    }
+    client->queue = rd_kafka_queue_get_main(client->rk);
+    if ((client->names = kparts_new(client->rk, err)) != NULL)
+        return client;
+    kreaper_undo(client);
+    return NULL;
+}
+
 /* Takes the reports that are there, or waits a moment for one. */
 static void
 take_reports(struct kreaper_client *client)
@@ -64,90 +94,161 @@ take_reports(struct kreaper_client *client)
     client->event = NULL;
 }
 
+/* On the worker.  Nothing here has a deadline of its own: records that do not
+ * come back, and threads that do not end, are the watchdog's to judge. */
 static void
-end_client(struct kreaper *kreaper, struct kreaper_client *client)
+end_client(struct kjob *job, void *held)
 {
-    const struct clock *clock = clock_system();
-    int64_t deadline_ms = clock_mono_ms(clock) + PURGE_FOR_MS;
+    struct kreaper_client *client = (struct kreaper_client *)job;
 
+    (void)held;
     if (client->event != NULL)
         take_reports(client);
-    while (client->in_flight > 0 && clock_mono_ms(clock) < deadline_ms) {
-        (void)rd_kafka_purge(client->rk,
+    while (client->in_flight > 0) {
+        kconf_purge(client->rk,
             RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
         take_reports(client);
     }
-    if (client->in_flight > 0)
-        LOG(kreaper->log, LEVEL_WARN, "sink.abandoned",
-            kv_int("records", client->in_flight));
+    kworker_progress(job);
     rd_kafka_queue_destroy(client->queue);
     kparts_free(client->names);
     kconf_close(client->rk);
-    free(client);
 }
 
-static void *
-run(void *arg)
+static void
+free_client(struct kjob *job)
 {
-    struct kreaper *kreaper = arg;
-    struct kreaper_client *client;
+    free(job);
+}
 
-    for (;;) {
-        (void)pthread_mutex_lock(&kreaper->lock);
-        while (kreaper->first == NULL && !kreaper->stop)
-            (void)pthread_cond_wait(&kreaper->given, &kreaper->lock);
-        client = kreaper->first;
-        if (client != NULL)
-            kreaper->first = client->next;
-        (void)pthread_mutex_unlock(&kreaper->lock);
-        if (client == NULL)
-            return NULL;
-        end_client(kreaper, client);
-    }
+static bool
+start_worker(struct kreaper *reaper, struct err *err)
+{
+    const struct kworker_options options = {
+        .name = "reaper",
+        .clock = reaper->o.clock,
+        .watch = reaper->o.watch,
+    };
+
+    if (reaper->worker == NULL)
+        reaper->worker = kworker_start(&options, err);
+    return reaper->worker != NULL;
 }
 
 struct kreaper *
-kreaper_new(struct log *log, struct err *err)
+kreaper_new(const struct kreaper_options *options, struct err *err)
 {
-    struct kreaper *kreaper = calloc(1, sizeof *kreaper);
+    struct kreaper *reaper = calloc(1, sizeof *reaper);
 
-    if (kreaper == NULL) {
-        err_set(err, ERR_MEMORY, "thread that ends producers");
+    if (reaper == NULL) {
+        err_set(err, ERR_MEMORY, "what ends producers");
         return NULL;
     }
-    kreaper->log = log;
-    (void)pthread_mutex_init(&kreaper->lock, NULL);
-    (void)pthread_cond_init(&kreaper->given, NULL);
-    if (pthread_create(&kreaper->thread, NULL, run, kreaper) != 0) {
-        err_set(err, ERR_IO, "thread that ends producers: cannot be started");
-        free(kreaper);
+    reaper->o = *options;
+    reaper->last = &reaper->first;
+    if (!start_worker(reaper, err)) {
+        free(reaper);
         return NULL;
     }
-    return kreaper;
+    return reaper;
 }
 
 void
-kreaper_free(struct kreaper *kreaper)
+kreaper_give(struct kreaper *reaper, struct kreaper_client **client)
 {
-    if (kreaper == NULL)
-        return;
-    (void)pthread_mutex_lock(&kreaper->lock);
-    kreaper->stop = true;
-    (void)pthread_cond_signal(&kreaper->given);
-    (void)pthread_mutex_unlock(&kreaper->lock);
-    (void)pthread_join(kreaper->thread, NULL);
-    (void)pthread_cond_destroy(&kreaper->given);
-    (void)pthread_mutex_destroy(&kreaper->lock);
-    free(kreaper);
-}
+    struct kreaper_client *given = *client;
 
-void
-kreaper_give(struct kreaper *kreaper, struct kreaper_client **client)
-{
-    (void)pthread_mutex_lock(&kreaper->lock);
-    (*client)->next = kreaper->first;
-    kreaper->first = *client;
     *client = NULL;
-    (void)pthread_cond_signal(&kreaper->given);
-    (void)pthread_mutex_unlock(&kreaper->lock);
+    given->job = (struct kjob){ .run = end_client,
+        .free = free_client,
+        .timeout_ms = KREAPER_END_MS };
+    given->next = NULL;
+    *reaper->last = given;
+    reaper->last = &given->next;
+    reaper->ending += given->cost;
+    kreaper_tick(reaper);
+}
+
+/* The one in hand has ended, or never will. */
+static void
+forget(struct kreaper *reaper)
+{
+    reaper->ending -= reaper->in_hand;
+    reaper->in_hand = 0;
+    reaper->busy = false;
+}
+
+static void
+leave_behind(struct kreaper *reaper)
+{
+    int64_t cost = reaper->in_hand;
+
+    forget(reaper);
+    if (!kworker_stop(reaper->worker)) {
+        reaper->leaked += cost;
+        reaper->left_behind = true;
+        LOG(reaper->o.log, LEVEL_WARN, "sink.leaked",
+            kv_str("flow", reaper->o.flow), kv_int("bytes", cost),
+            kv_str("why",
+                "a client of the target did not end and was left behind; what "
+                "it holds counts against max_in_flight until a restart"));
+    }
+    reaper->worker = NULL;
+}
+
+static void
+next(struct kreaper *reaper)
+{
+    struct kreaper_client *client = reaper->first;
+    struct kjob *job = &client->job;
+    struct err err;
+
+    if (!start_worker(reaper, &err))
+        return; /* no thread now: tried again at the next tick */
+    reaper->first = client->next;
+    if (reaper->first == NULL)
+        reaper->last = &reaper->first;
+    reaper->in_hand = client->cost;
+    reaper->busy = true;
+    if (!kworker_push(reaper->worker, &job))
+        abort(); /* it has one at a time */
+}
+
+void
+kreaper_tick(struct kreaper *reaper)
+{
+    struct kjob *job;
+
+    if (reaper->busy && (job = kworker_take(reaper->worker)) != NULL) {
+        job->free(job);
+        forget(reaper);
+    } else if (reaper->busy && kworker_overdue(reaper->worker)) {
+        leave_behind(reaper);
+    }
+    if (!reaper->busy && reaper->first != NULL)
+        next(reaper);
+}
+
+void
+kreaper_closed(const struct kreaper *reaper, struct sink_closed *closed)
+{
+    *closed = (struct sink_closed){ reaper->ending, reaper->leaked };
+}
+
+bool
+kreaper_free(struct kreaper *reaper)
+{
+    bool all = true;
+
+    if (reaper == NULL)
+        return true;
+    while (reaper->busy || reaper->first != NULL) {
+        kreaper_tick(reaper);
+        if (reaper->busy || reaper->first != NULL)
+            (void)poll(NULL, 0, LOOK_MS);
+    }
+    (void)kworker_stop(reaper->worker);
+    all = !reaper->left_behind;
+    free(reaper);
+    return all;
 }

@@ -30,8 +30,7 @@ struct lane {
     int64_t refresh_ms;  /* not before */
     int64_t batch_bytes; /* of the present client */
     int64_t most_bytes;  /* what refusals have shown; 0: nothing yet */
-    /* of `client->event` */
-    bool several; /* it reports more than one record */
+    bool several;        /* client->event reports more than one record */
     struct kverdict verdict;
 };
 
@@ -115,7 +114,7 @@ room_for_part(struct ksink *ks, int32_t part)
     return true;
 }
 
-static rd_kafka_t *
+static struct kreaper_client *
 open_client(const struct ksink *ks, int64_t batch_bytes, struct err *err)
 {
     const struct kconf_options client = {
@@ -131,7 +130,7 @@ open_client(const struct ksink *ks, int64_t batch_bytes, struct err *err)
         .configure = ks->options.configure,
     };
 
-    return kconf_open(&client, err);
+    return kreaper_open(&client, err);
 }
 
 /* The partitions that were attached to the lane, for its new client. */
@@ -170,39 +169,30 @@ do_open(void *self, int32_t number, int64_t batch_bytes, struct err *err)
 {
     static const uint64_t one = 1; /* what wakes an eventfd */
     struct ksink *ks = enter(self);
-    struct kreaper_client *client = NULL;
+    struct kreaper_client *client;
     struct lane *lane;
     int64_t bytes;
 
     assert(number >= 0 && open_lane(ks, number) == NULL);
-    if (!room_for_lane(ks, number) ||
-        (client = calloc(1, sizeof *client)) == NULL)
+    if (!room_for_lane(ks, number))
         return err_set(err, ERR_MEMORY, "lane %d", number);
     lane = &ks->lanes[number];
     bytes = batch_size(lane, batch_bytes);
-    client->rk = open_client(ks, bytes, err);
-    if (client->rk == NULL)
-        goto fail;
-    client->queue = rd_kafka_queue_get_main(client->rk);
-    if ((client->names = kparts_new(client->rk, err)) == NULL ||
-        !name_parts(ks, number, client->names, err))
-        goto fail;
+    if ((client = open_client(ks, bytes, err)) == NULL)
+        return false;
+    if (!name_parts(ks, number, client->names, err)) {
+        kreaper_undo(client);
+        return false;
+    }
     rd_kafka_queue_io_event_enable(client->queue, ks->options.wake->fd, &one,
         sizeof one);
     *lane = (struct lane){ client, .batch_bytes = bytes,
         .most_bytes = lane->most_bytes };
     return true;
-fail:
-    if (client->queue != NULL)
-        rd_kafka_queue_destroy(client->queue);
-    kparts_free(client->names);
-    kconf_close(client->rk);
-    free(client);
-    return false;
 }
 
 static void
-do_close(void *self, int32_t number)
+do_close(void *self, int32_t number, int64_t cost)
 {
     struct ksink *ks = enter(self);
     struct lane *lane = open_lane(ks, number);
@@ -213,7 +203,14 @@ do_close(void *self, int32_t number)
         if (ks->parts[i].lane == number)
             ks->parts[i].in_flight = 0;
     rd_kafka_queue_io_event_enable(lane->client->queue, -1, NULL, 0);
+    lane->client->cost = cost;
     kreaper_give(ks->reaper, &lane->client);
+}
+
+static void
+do_closed(void *self, struct sink_closed *closed)
+{
+    kreaper_closed(enter(self)->reaper, closed);
 }
 
 static bool
@@ -267,13 +264,8 @@ static enum sink_answer
 judge(struct ksink *ks, struct lane *lane, const struct record *record,
     rd_kafka_error_t *error, struct err *err)
 {
-    rd_kafka_resp_err_t code = rd_kafka_error_code(error);
+    rd_kafka_resp_err_t code = kverdict_not_taken(err, error, record);
 
-    kconf_err_take(err, error);
-    if (code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
-        err_set(err, ERR_KAFKA,
-            "the record has %lld bytes, the client takes at most %d: skip it",
-            (long long)record_bytes(record), KCONF_MESSAGE_MAX_BYTES);
     if (!err->retry)
         return SINK_REFUSED;
     if (code == RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC ||
@@ -391,9 +383,9 @@ end_lane(struct ksink *ks, int32_t number)
     struct lane *lane = &ks->lanes[number];
 
     if (lane->client->in_flight > 0) {
-        (void)rd_kafka_purge(lane->client->rk,
-            RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
-                RD_KAFKA_PURGE_F_NON_BLOCKING);
+        kconf_purge(lane->client->rk, RD_KAFKA_PURGE_F_QUEUE |
+                                          RD_KAFKA_PURGE_F_INFLIGHT |
+                                          RD_KAFKA_PURGE_F_NON_BLOCKING);
         return;
     }
     lane->told = true;
@@ -437,6 +429,7 @@ do_poll(void *self, size_t max)
     size_t n = 0;
 
     ks->now_ms = clock_mono_ms(ks->options.clock);
+    kreaper_tick(ks->reaper);
     for (size_t i = 0; i < ks->n_lanes && n < max; i++) {
         size_t number = (ks->turn + i) % ks->n_lanes;
 
@@ -448,21 +441,22 @@ do_poll(void *self, size_t max)
     return n;
 }
 
-/* Of any thread: the flow's has ended. */
-static void
+static bool
 do_free(void *self)
 {
     struct ksink *ks = self;
+    bool all;
 
     ks->claimed = false;
     for (size_t i = 0; i < ks->n_lanes; i++)
-        do_close(ks, (int32_t)i);
-    kreaper_free(ks->reaper);
+        do_close(ks, (int32_t)i, 0);
+    all = kreaper_free(ks->reaper);
     for (size_t i = 0; i < ks->n_parts; i++)
         free(ks->parts[i].topic);
     free(ks->parts);
     free(ks->lanes);
     free(ks);
+    return all;
 }
 
 static const struct sink_ops ops = {
@@ -472,6 +466,7 @@ static const struct sink_ops ops = {
     .detach = do_detach,
     .send = do_send,
     .poll = do_poll,
+    .closed = do_closed,
     .free = do_free,
 };
 
@@ -480,6 +475,10 @@ ksink_open(struct sink *sink, const struct ksink_options *options,
     struct err *err)
 {
     struct ksink *ks = calloc(1, sizeof *ks);
+    struct kreaper_options reaper = {
+        .log = options->log,
+        .watch = options->watch,
+    };
 
     if (ks == NULL)
         return err_set(err, ERR_MEMORY, "sink of %s", options->flow);
@@ -490,7 +489,9 @@ ksink_open(struct sink *sink, const struct ksink_options *options,
     (void)snprintf(ks->flow, sizeof ks->flow, "%s", options->flow);
     (void)snprintf(ks->compression, sizeof ks->compression, "%s",
         options->compression != NULL ? options->compression : "none");
-    if ((ks->reaper = kreaper_new(options->log, err)) == NULL) {
+    reaper.flow = ks->flow;
+    reaper.clock = ks->options.clock;
+    if ((ks->reaper = kreaper_new(&reaper, err)) == NULL) {
         free(ks);
         return false;
     }

@@ -21,7 +21,8 @@
  *         more without another wake.
  * Memory: about 300 bytes a record besides its bytes; in flight are at most
  *         100 000 records a lane.  free() waits until all held messages are
- *         back, so it comes before the source's.
+ *         back, or their clients left behind (kreaper.h), so it comes before
+ *         the source's.
  * Cost:   one allocation for a record, inside the library. */
 #ifndef KEDGE_KSINK_H
 #define KEDGE_KSINK_H
@@ -32,6 +33,7 @@
 
 struct clock;
 struct kcluster;
+struct kwatch;
 struct log;
 struct wake;
 
@@ -47,6 +49,7 @@ struct ksink_options {
     const struct wake *wake;   /* the same */
     const struct clock *clock; /* the same; NULL: this machine's */
     struct log *log;           /* the same */
+    struct kwatch *watch;      /* held, not taken */
     void (*configure)(rd_kafka_conf_t *conf); /* as in kconf.h */
 };
 

@@ -1,5 +1,6 @@
 #include "kverdict.h"
 #include "kconf.h"
+#include "record.h"
 
 /* Failed because something else did. */
 static bool
@@ -26,6 +27,20 @@ is_of_record(rd_kafka_resp_err_t code)
     return is_of_size(code) || code == RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP ||
            code == RD_KAFKA_RESP_ERR_INVALID_RECORD ||
            code == RD_KAFKA_RESP_ERR_INVALID_MSG;
+}
+
+rd_kafka_resp_err_t
+kverdict_not_taken(struct err *err, rd_kafka_error_t *error,
+    const struct record *record)
+{
+    rd_kafka_resp_err_t code = rd_kafka_error_code(error);
+
+    kconf_err_take(err, error);
+    if (code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+        err_set(err, ERR_KAFKA,
+            "the record has %lld bytes, the client takes at most %d: skip it",
+            (long long)record_bytes(record), KCONF_MESSAGE_MAX_BYTES);
+    return code;
 }
 
 void

@@ -13,6 +13,8 @@
 
 #include <librdkafka/rdkafka.h>
 
+struct record;
+
 struct kverdict {
     struct err err; /* retry false: refused for good */
     bool one_of;    /* the batch was refused because of some record in it */
@@ -24,5 +26,10 @@ struct kverdict {
 /* `several`: the report is of a batch of more than one record. */
 void kverdict_judge(struct kverdict *verdict, rd_kafka_resp_err_t code,
     bool several);
+
+/* Why the client did not take a record at all, into err, and as a code.
+ * Destroys `error`. */
+rd_kafka_resp_err_t kverdict_not_taken(struct err *err, rd_kafka_error_t *error,
+    const struct record *record);
 
 #endif

@@ -133,7 +133,9 @@ flowfix_stop(struct flowfix *fix)
     flowfix_go(fix, 30000);
     assert_true(fix->ended);
     assert_int_equal(fix->flow->cost, 0);
-    assert_int_equal(fix->memory->freed, 5);
+    /* The source stays, when a client that was left behind has records of it. */
+    assert_int_equal(fix->memory->freed,
+        fix->memory->closed.leaked > 0 ? 4 : 5);
     flow_free(fix->flow);
     fix->memory->freed = 0;
     report_free(fix->report);

@@ -119,6 +119,8 @@ struct memory {
         int64_t last; /* sent in this opening of the lane */
     } attached[MEMORY_PARTS];
     bool open_refused; /* open() says no */
+    bool ends_not;     /* what is closed stays `closed.ending` */
+    struct sink_closed closed;
     /* group */
     bool joined;
     int joins, leaves;
@@ -135,6 +137,7 @@ struct memory {
     bool mute[STORE_COMMIT + 1]; /* orders of this step wait */
     bool headers_asked;
     int commits;
+    int64_t store_leaked;
     /* catalog */
     bool refresh_asked, ledger_asked;
     bool source_down, target_down, ledger_waits; /* what it answers */

@@ -27,7 +27,7 @@ do_open(void *self, int32_t number, int64_t batch_bytes, struct err *err)
 }
 
 static void
-do_close(void *self, int32_t number)
+do_close(void *self, int32_t number, int64_t cost)
 {
     struct memory *memory = self;
 
@@ -35,7 +35,15 @@ do_close(void *self, int32_t number)
     assert(memory->lane[number].open);
     memory->lane[number].open = false;
     memory->lane[number].n_sent = 0;
+    if (memory->ends_not)
+        memory->closed.ending += cost;
     memory_leave(memory);
+}
+
+static void
+do_closed(void *self, struct sink_closed *closed)
+{
+    *closed = ((struct memory *)self)->closed;
 }
 
 static bool
@@ -159,17 +167,20 @@ do_poll(void *self, size_t max)
     return n;
 }
 
-static void
+static bool
 do_free(void *self)
 {
-    ((struct memory *)self)->freed++;
+    struct memory *memory = self;
+
+    memory->freed++;
+    return memory->closed.leaked == 0;
 }
 
 struct sink
 memory_sink(struct memory *memory)
 {
     static const struct sink_ops ops = { do_open, do_close, do_attach,
-        do_detach, do_send, do_poll, do_free };
+        do_detach, do_send, do_poll, do_closed, do_free };
 
     return (struct sink){ &ops, memory };
 }

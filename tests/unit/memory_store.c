@@ -313,11 +313,17 @@ do_answer(void *self, struct store_answer *answer)
     return some;
 }
 
+static int64_t
+do_leaked(void *self)
+{
+    return ((struct memory *)self)->store_leaked;
+}
+
 struct ledgerstore
 memory_store(struct memory *memory)
 {
     static const struct store_ops ops = { do_headers, do_open, do_claim,
-        do_read, do_commit, do_close, do_answer, do_free };
+        do_read, do_commit, do_close, do_answer, do_leaked, do_free };
 
     return (struct ledgerstore){ &ops, memory };
 }

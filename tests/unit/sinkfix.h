@@ -8,8 +8,10 @@
 #include "kafkafix.h"
 #include "ksink.h"
 #include "ksource.h"
+#include "kworker.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 
 #define SINKFIX_DONES 4096
 #define SINKFIX_PRODUCE 0  /* the request's number */
@@ -24,13 +26,14 @@ struct sinkfix {
     struct kafkafix fix;
     struct source source;
     struct sink sink;
+    struct kwatch *watch;
     struct sinkfix_told told[SINKFIX_DONES];
     size_t n_told;
     size_t n_failed; /* calls of sinkfix_on_failed() */
     size_t n_told_at_failure;
     struct err failure;
     struct clock clock; /* of the sink: stands but for passed_ms */
-    int64_t passed_ms;
+    atomic_int_fast64_t passed_ms;
 };
 
 static inline int64_t
@@ -38,7 +41,7 @@ sinkfix_now(void *ctx)
 {
     const struct sinkfix *scene = ctx;
 
-    return 100000 + scene->passed_ms;
+    return 100000 + atomic_load(&scene->passed_ms);
 }
 
 static inline void
@@ -95,6 +98,8 @@ sinkfix_open(void (*configure)(rd_kafka_conf_t *conf), int64_t linger_ms)
     assert_non_null(scene);
     kafkafix_open(&scene->fix);
     scene->clock = (struct clock){ sinkfix_now, sinkfix_now, scene };
+    scene->watch = kworker_watch_new(NULL, NULL, &err);
+    assert_non_null(scene->watch);
     const struct ksource_options source = {
         .cluster = &scene->fix.source,
         .agent = "a1",
@@ -112,6 +117,7 @@ sinkfix_open(void (*configure)(rd_kafka_conf_t *conf), int64_t linger_ms)
         .ctx = scene,
         .wake = &scene->fix.wake,
         .clock = &scene->clock,
+        .watch = scene->watch,
         .configure = configure,
     };
     if (!ksource_open(&scene->source, &source, &err) ||
@@ -123,9 +129,10 @@ sinkfix_open(void (*configure)(rd_kafka_conf_t *conf), int64_t linger_ms)
 static inline void
 sinkfix_close(struct sinkfix *scene)
 {
-    scene->sink.ops->free(scene->sink.self);
+    assert_true(scene->sink.ops->free(scene->sink.self));
     if (scene->source.ops != NULL)
         scene->source.ops->free(scene->source.self);
+    kworker_watch_drop(scene->watch);
     kafkafix_close(&scene->fix);
     free(scene);
 }

@@ -124,6 +124,74 @@ a_stuck_lane_is_handed_over_and_taken_again(void **state)
     flowfix_free(&fix);
 }
 
+#define MIB (INT64_C(1) << 20)
+#define ONE (1000 + FLOW_RECORD_COST) /* what a record costs */
+
+/* Of 4 MiB a quarter is the source's. */
+static const struct {
+    const char *label;
+    int64_t ending, leaked, store_leaked, want;
+} budgets[] = {
+    { "all of it", 0, 0, 0, 3 * MIB },
+    { "what is being ended counts", MIB, 0, 0, 2 * MIB },
+    { "what was left behind counts for good", 0, MIB, 0, 2 * MIB },
+    { "so does what a stuck lane of the ledger has", 0, 0, MIB, 2 * MIB },
+    { "all together", MIB, MIB, MIB / 2, MIB / 2 },
+    { "a sixteenth is left, whatever leaked", 0, 100 * MIB, 0, MIB / 4 },
+    { "nothing is read while closed clients have it all", 3 * MIB, 0, 0, 0 },
+};
+
+static void
+what_closed_clients_hold_counts_against_the_budget(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++) {
+        struct flowfix fix;
+        int64_t leaked = budgets[i].leaked + budgets[i].store_leaked;
+
+        print_message("%s\n", budgets[i].label);
+        flowfix_init(&fix, 1);
+        fix.options.max_in_flight_bytes = 4 * MIB;
+        fix.memory->closed.ending = budgets[i].ending;
+        fix.memory->closed.leaked = budgets[i].leaked;
+        fix.memory->store_leaked = budgets[i].store_leaked;
+        (void)memory_topic(fix.memory, "t", 4, 1000, 1000);
+        fix.memory->lane[0].acks = 0;
+        flowfix_start(&fix);
+        flowfix_go(&fix, 3000);
+        assert_in_range(fix.flow->cost, budgets[i].want,
+            budgets[i].want == 0 ? 0 : budgets[i].want + FLOW_NEXT_MAX * ONE);
+        assert_int_equal(fix.report->leaked_bytes, leaked);
+        assert_int_equal(fix.report->in_flight_bytes,
+            fix.flow->cost + budgets[i].ending);
+        assert_int_equal(metric_get(fix.metrics, METRIC_LEAKED_BYTES), leaked);
+        flowfix_free(&fix);
+    }
+}
+
+/* The records of a client that failed are not back because it was closed. */
+static void
+the_records_of_a_closed_client_are_still_counted(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    topic = memory_topic(fix.memory, "t", 1, 100, 1000);
+    fix.memory->lane[0].acks = 20;
+    fix.memory->ends_not = true;
+    flowfix_start(&fix);
+    fix.memory->lane[0].fail = true;
+    flowfix_turn(&fix);
+    fix.memory->lane[0].acks = -1;
+    flowfix_go(&fix, 3000);
+    assert_true(memory_arrived(&topic->partition[0], 0, 100));
+    assert_int_equal(fix.memory->closed.ending, 80 * ONE);
+    assert_int_equal(fix.report->in_flight_bytes, 80 * ONE);
+    flowfix_free(&fix);
+}
+
 int
 main(void)
 {
@@ -132,6 +200,8 @@ main(void)
         cmocka_unit_test(a_lane_that_stands_while_much_passes_by_keeps_nothing),
         cmocka_unit_test(no_lane_counts_as_stuck_when_none_could_move),
         cmocka_unit_test(a_stuck_lane_is_handed_over_and_taken_again),
+        cmocka_unit_test(what_closed_clients_hold_counts_against_the_budget),
+        cmocka_unit_test(the_records_of_a_closed_client_are_still_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -343,6 +343,78 @@ a_call_that_does_not_come_back_is_told_and_left_behind(void **state)
     scene->store.ops->free(scene->store.self);
 }
 
+static rd_kafka_resp_err_t
+hanging_send(rd_kafka_t *rk, rd_kafka_message_t *message, void *ctx)
+{
+    (void)rk;
+    (void)message;
+    (void)ctx;
+    hanging_configure(NULL);
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+static rd_kafka_resp_err_t
+on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *ctx, char *why,
+    size_t size)
+{
+    (void)conf;
+    (void)ctx;
+    (void)why;
+    (void)size;
+    return rd_kafka_interceptor_add_on_send(rk, "hangs", hanging_send, NULL);
+}
+
+static void
+intercept(rd_kafka_conf_t *conf)
+{
+    assert_int_equal(rd_kafka_conf_interceptor_add_on_new(conf, "hangs", on_new,
+                         NULL),
+        0);
+}
+
+/* What it holds is counted for as long as the store lives. */
+static void
+a_batch_that_is_left_behind_is_counted(void **state)
+{
+    struct scene *scene = NULL;
+    struct store_answer got;
+    struct err err;
+    struct ledger_batch *batch = ledger_batch_new(3, &err);
+
+    (void)state;
+    configure = intercept;
+    assert_int_equal(set_up((void **)&kept.scene), 0);
+    configure = NULL;
+    scene = kept.scene;
+    kept.store = scene->store.self;
+    assert_int_equal(sem_init(&kept.entered, 0, 0), 0);
+    assert_int_equal(sem_init(&kept.go, 0, 0), 0);
+    assert_int_equal(open_lane(scene, &got), STORE_DONE);
+    assert_int_equal(claim(scene, "nonce", &got), STORE_DONE);
+    assert_non_null(batch);
+    for (int i = 0; i < 3; i++) {
+        struct ledger_record *record = ledger_batch_add(batch);
+
+        record->kind = LEDGER_MARK;
+        record->mark.lane = LANE;
+    }
+    assert_int_equal(scene->store.ops->leaked(scene->store.self), 0);
+    atomic_store(&kept.hangs, true);
+    scene->store.ops->commit(scene->store.self, LANE, &batch);
+    assert_int_equal(sem_wait(&kept.entered), 0);
+    atomic_store(&scene->ahead_ms, 60000);
+    assert_int_equal(answer(scene, &got), STORE_OVERDUE);
+    assert_int_equal(got.step, STORE_COMMIT);
+    assert_int_equal(scene->store.ops->leaked(scene->store.self),
+        6 * sizeof(struct ledger_record));
+    scene->store.ops->close(scene->store.self, LANE);
+    assert_int_equal(open_lane(scene, &got), STORE_DONE);
+    assert_int_equal(scene->store.ops->leaked(scene->store.self),
+        6 * sizeof(struct ledger_record));
+    (void)sem_post(&kept.go);
+    scene->store.ops->free(scene->store.self);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -359,6 +431,7 @@ main(void)
         TEST(a_store_can_be_freed_while_it_works),
         cmocka_unit_test(
             a_call_that_does_not_come_back_is_told_and_left_behind),
+        cmocka_unit_test(a_batch_that_is_left_behind_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

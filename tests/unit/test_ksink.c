@@ -138,7 +138,7 @@ a_record_refused_alone_is_the_culprit(void **state)
     sinkfix_wait_failed(scene);
     assert_int_equal(scene->n_failed, 1);
     assert_true(scene->failure.retry);
-    scene->sink.ops->close(scene->sink.self, 0);
+    scene->sink.ops->close(scene->sink.self, 0, 0);
     sinkfix_open_lane(scene, 0); /* the partition is still attached */
     sinkfix_read_part(scene, 0, 0, 2);
     sinkfix_forward(scene, 3);
@@ -192,7 +192,7 @@ the_culprit_of_a_batch_is_found(void **state)
     assert_int_equal(scene->n_told, 5);
     for (size_t i = 0; i < 5; i++)
         assert_true(scene->told[i].failed && scene->told[i].retry);
-    scene->sink.ops->close(scene->sink.self, 0);
+    scene->sink.ops->close(scene->sink.self, 0, 0);
     scene->sink.ops->detach(scene->sink.self, 0);
     sinkfix_open_lane(scene, 0);
     sinkfix_attach(scene, 0, 0, 0);
@@ -230,7 +230,7 @@ after_a_batch_is_through_there_are_batches_again(void **state)
     sinkfix_read_part(scene, 0, 0, 0);
     sinkfix_forward(scene, 3);
     sinkfix_wait_failed(scene);
-    scene->sink.ops->close(scene->sink.self, 0);
+    scene->sink.ops->close(scene->sink.self, 0, 0);
     sinkfix_open_lane(scene, 0);
     sinkfix_read_part(scene, 0, 0, 0);
     scene->n_told = 0;
@@ -261,7 +261,7 @@ a_partition_that_stands_holds_nothing_of_the_source(void **state)
     sinkfix_set_target(scene, false);
     (void)scene->sink.ops->poll(scene->sink.self, 1);
     sinkfix_forward(scene, 1);
-    scene->passed_ms = 2000;
+    atomic_store(&scene->passed_ms, 2000);
     (void)scene->sink.ops->poll(scene->sink.self, 1);
     sinkfix_forward(scene, 5);
     scene->source.ops->free(scene->source.self);
@@ -318,7 +318,7 @@ a_batch_that_is_too_large_halves_those_that_follow(void **state)
             sinkfix_forward(scene, 3);
             sinkfix_wait_failed(scene);
         }
-        scene->sink.ops->close(scene->sink.self, 0);
+        scene->sink.ops->close(scene->sink.self, 0, 0);
     }
 }
 
