@@ -246,10 +246,11 @@ static const struct code codes[] = {
         "Use prefixes, or select topics that have nothing in common: the "
         "pattern of one flow, word for word in topics.exclude of the other, "
         "is taken as proof." },
-    { "KP073", "an internal topic is named",
+    { "KP073", "internal topics alone",
         "Topics of Kafka itself, of MirrorMaker 2 and of kedge mean something "
-        "at their own cluster only.",
-        "Take the name out." },
+        "at their own cluster only: they are never forwarded, so such a name "
+        "or pattern selects nothing.",
+        "Take it out." },
     { "KP074", "not a regular expression",
         "The pattern cannot be compiled, so it selects nothing.",
         "Correct it at the place that is shown.  Write it in 'single quotes', "

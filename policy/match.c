@@ -147,10 +147,13 @@ match_topic(const struct match *match, const char *topic)
 
 /* ---- looking at a pattern ------------------------------------------------ */
 
+/* Or what is passed over in front of one: \E, \Q\E and (?#comments). */
 static bool
-is_quantifier(char c)
+is_quantifier(const char *at)
 {
-    return c == '?' || c == '*' || c == '+' || c == '{';
+    return (*at != '\0' && strchr("?*+{", *at) != NULL) ||
+           (at[0] == '\\' && (at[1] == 'E' || at[1] == 'Q')) ||
+           (at[0] == '(' && at[1] == '?');
 }
 
 /* One character that stands for itself; moves *at behind it. */
@@ -167,7 +170,7 @@ take_plain(const char **at, char *plain)
         return false;
     }
     *plain = *next++;
-    if (is_quantifier(*next))
+    if (is_quantifier(next))
         return false;
     *at = next;
     return true;
@@ -188,9 +191,88 @@ match_stem(const char *pattern, char *stem, size_t size)
         stem[used++] = plain;
         stem[used] = '\0';
     }
+    if (*pattern != '\0' && strchr(METACHARACTERS, *pattern) == NULL &&
+        pattern[1] == '+' && used + 1 < size) {
+        stem[used++] = *pattern; /* once at least */
+        stem[used] = '\0';
+    }
     if (*pattern == '$')
         pattern++;
     return *pattern == '\0' && used > 0;
+}
+
+/* Behind the bracket that closes the one at `at`. */
+static const char *
+skip_brackets(const char *at)
+{
+    const char open = *at;
+    const char close = open == '(' ? ')' : open == '[' ? ']' : '}';
+    int depth = 0;
+
+    for (; *at != '\0'; at++) {
+        if (*at == '\\' && at[1] != '\0')
+            at++;
+        else if (*at == close && --depth == 0)
+            return at + 1;
+        else if (*at == open && (open == '(' || depth == 0))
+            depth++;
+    }
+    return at;
+}
+
+/* Behind one character, escape or bracket. */
+static const char *
+skip_piece(const char *at)
+{
+    if (*at == '(' || *at == '[' || *at == '{')
+        return skip_brackets(at);
+    return at + (*at == '\\' && at[1] != '\0' ? 2 : 1);
+}
+
+void
+match_tail(const char *pattern, char *tail, size_t size)
+{
+    size_t used = 0;
+    char plain = '\0';
+
+    tail[0] = '\0';
+    if (strstr(pattern, "(?") != NULL || strstr(pattern, "(*") != NULL)
+        return; /* letters may mean something else from there on */
+    while (*pattern != '\0') {
+        if (used + 1 < size && take_plain(&pattern, &plain)) {
+            tail[used++] = plain;
+            continue;
+        }
+        if (*pattern == '$' && pattern[1] == '\0')
+            break;
+        if (*pattern == '|' ||
+            (*pattern == '\\' && strchr("dDwWsS.", pattern[1]) == NULL)) {
+            used = 0; /* what belongs to it is not looked for */
+            break;
+        }
+        pattern = skip_piece(pattern);
+        used = 0;
+    }
+    tail[used] = '\0';
+}
+
+bool
+match_branch(const char **at, char *branch, size_t size)
+{
+    const char *end = *at;
+    size_t len = 0;
+
+    if (*at == NULL)
+        return false;
+    while (*end != '\0' && *end != '|')
+        end = skip_piece(end);
+    len = (size_t)(end - *at);
+    if (len >= size)
+        return false;
+    memcpy(branch, *at, len);
+    branch[len] = '\0';
+    *at = *end == '|' ? end + 1 : NULL;
+    return true;
 }
 
 bool

@@ -44,6 +44,14 @@ enum match_answer match_topic(const struct match *match, const char *topic);
  * than it could be, and never longer. */
 bool match_stem(const char *pattern, char *stem, size_t size);
 
+/* The same for what every name ends with; "" where it cannot be told. */
+void match_tail(const char *pattern, char *tail, size_t size);
+
+/* The branches of "a|b", those that are not in brackets, one after another:
+ * copies the one that *at stands on and moves it to the next.  False at the
+ * end, or when one is too long. */
+bool match_branch(const char **at, char *branch, size_t size);
+
 /* True when its only metacharacters are dots: "plant.orders" also matches
  * "plantXorders". */
 bool match_is_loose(const char *pattern);

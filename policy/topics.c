@@ -10,33 +10,67 @@
 
 /* ---- one pattern --------------------------------------------------------- */
 
+static const struct {
+    const char *front, *end;
+} internal[] = {
+    { "__", "" },
+    { ".", "" },
+    { "mm2", ".internal" },
+    { "", ".checkpoints.internal" },
+    { "kedge.", ".ledger" },
+    { "kedge.", ".audit" },
+    { "kedge.", ".canary" },
+    { "kedge.", ".status" },
+};
+
+static bool
+begins(const char *text, const char *front)
+{
+    return strncmp(text, front, strlen(front)) == 0;
+}
+
+static bool
+ends(const char *text, const char *end)
+{
+    size_t len = strlen(text), n = strlen(end);
+
+    return len >= n && strcmp(text + len - n, end) == 0;
+}
+
 bool
 topics_is_internal(const char *name)
 {
-    static const struct {
-        const char *front, *end;
-    } internal[] = {
-        { "__", "" },
-        { ".", "" },
-        { "mm2", ".internal" },
-        { "", ".checkpoints.internal" },
-        { "kedge.", ".ledger" },
-        { "kedge.", ".audit" },
-        { "kedge.", ".canary" },
-        { "kedge.", ".status" },
-    };
-    size_t len = strlen(name);
-
-    for (size_t i = 0; i < sizeof internal / sizeof internal[0]; i++) {
-        size_t front = strlen(internal[i].front);
-        size_t end = strlen(internal[i].end);
-
-        if (len >= front + end &&
-            strncmp(name, internal[i].front, front) == 0 &&
-            strcmp(name + len - end, internal[i].end) == 0)
+    for (size_t i = 0; i < sizeof internal / sizeof internal[0]; i++)
+        if (begins(name, internal[i].front) && ends(name, internal[i].end) &&
+            strlen(name) >= strlen(internal[i].front) + strlen(internal[i].end))
             return true;
-    }
     return false;
+}
+
+/* Every name that begins with `stem` and, behind it, ends with `tail`. */
+static bool
+are_internal(const char *stem, const char *tail)
+{
+    for (size_t i = 0; i < sizeof internal / sizeof internal[0]; i++)
+        if (begins(stem, internal[i].front) && ends(tail, internal[i].end))
+            return true;
+    return false;
+}
+
+/* True when it can be shown that the pattern matches nothing else. */
+static bool
+means_internal(const char *pattern)
+{
+    const char *at = pattern;
+    char branch[MATCH_PATTERN_MAX + 1], stem[STEM_MAX], tail[STEM_MAX];
+
+    while (match_branch(&at, branch, sizeof branch)) {
+        match_tail(branch, tail, sizeof tail);
+        if (match_stem(branch, stem, sizeof stem) ? !topics_is_internal(stem)
+                                                  : !are_internal(stem, tail))
+            return false;
+    }
+    return at == NULL;
 }
 
 /* A place inside of a value, when its text stands there as it is. */
@@ -105,6 +139,12 @@ judge_pattern(const struct yaml *item, bool exclude, struct findings *found)
             "'%.80s' is an internal topic: it means something at its own "
             "cluster only",
             stem);
+        findings_remedy(found, "take it out");
+    } else if (!exclude && means_internal(pattern)) {
+        findings_add(found, "KP073", SEVERITY_REFUSE, item->at,
+            "'%.80s' matches internal topics alone, and those are not "
+            "forwarded",
+            pattern);
         findings_remedy(found, "take it out");
     }
     if (!match_is_loose(pattern))

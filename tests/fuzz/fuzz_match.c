@@ -1,5 +1,6 @@
-/* The first line is a pattern, the second a topic.  What its stem says of a
- * pattern is true of every name that it matches, and of names at all. */
+/* The first line is a pattern, the second a topic.  What its stem and its tail
+ * say of a pattern is true of every name that it matches, and of names at
+ * all. */
 #include "match.h"
 
 #include <stdint.h>
@@ -24,12 +25,21 @@ take_line(const uint8_t **data, size_t *size, char *line, size_t room)
     line[n] = '\0';
 }
 
+static bool
+ends(const char *topic, const char *tail)
+{
+    size_t len = strlen(topic), n = strlen(tail);
+
+    return len >= n && strcmp(topic + len - n, tail) == 0;
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char pattern[600], topic[300], stem[300];
+    char pattern[600], topic[300], stem[300], tail[300], branch[600];
     struct err err = { 0 };
     struct match *match = match_new(&err);
+    const char *branches = pattern;
     size_t at = 0;
     bool exact = false;
     enum match_answer answer = MATCH_NO;
@@ -39,7 +49,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     take_line(&data, &size, pattern, sizeof pattern);
     take_line(&data, &size, topic, sizeof topic);
     exact = match_stem(pattern, stem, sizeof stem);
+    match_tail(pattern, tail, sizeof tail);
     (void)match_is_loose(pattern);
+    while (match_branch(&branches, branch, sizeof branch))
+        if (strlen(branch) > strlen(pattern))
+            __builtin_trap();
     if (!match_add(match, pattern, false, &at, &err)) {
         if (err.text[0] == '\0' || at > strlen(pattern))
             __builtin_trap(); /* refused without a reason */
@@ -52,6 +66,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (answer == MATCH_YES && (strncmp(topic, stem, strlen(stem)) != 0 ||
                                    (exact && strcmp(topic, stem) != 0)))
         __builtin_trap(); /* matches what the stem denies */
+    if (answer == MATCH_YES && !ends(topic, tail))
+        __builtin_trap(); /* or the tail */
     if (exact && strlen(stem) <= MATCH_NAME_MAX &&
         match_topic(match, stem) != MATCH_YES)
         __builtin_trap();

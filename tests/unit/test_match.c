@@ -165,6 +165,10 @@ test_stems(void **state)
         { "", "", false },
         { ".*", "", false },
         { "a$b", "a", false },
+        { "ab\\E*", "a", false },
+        { "ab(?#)*", "a", false },
+        { "ab+", "ab", false },
+        { "a++", "a", false },
     };
     char stem[32];
 
@@ -177,6 +181,81 @@ test_stems(void **state)
     }
     assert_false(match_stem("orders", stem, 4));
     assert_string_equal(stem, "ord"); /* shorter is right, too */
+}
+
+static void
+test_tails(void **state)
+{
+    static const struct {
+        const char *pattern, *tail;
+    } cases[] = {
+        { "orders", "orders" },
+        { ".*\\.orders$", ".orders" },
+        { "a.b", "b" },
+        { "ab*c", "c" },
+        { "ab?", "" },
+        { "a{2}b", "b" },
+        { "[x]y]z", "z" }, /* a class, and a ']' by itself */
+        { "a|b", "" },
+        { "(a|b)c", "c" },
+        { "(a\\)b)c", "c" },
+        { "((a)b)c", "c" },
+        { "a(b", "" },
+        { "a[b", "" },
+        { "\\dc", "c" },
+        { "\\x41", "" },
+        { "\\Qa\\E", "" },
+        { "a\\", "" },
+        { "(?i)orders", "" },
+        { "(*CRLF)orders", "" },
+        { "a$b", "b" },
+        { "", "" },
+    };
+    char tail[32];
+
+    (void)state;
+    for (size_t i = 0; i < N(cases); i++) {
+        match_tail(cases[i].pattern, tail, sizeof tail);
+        if (strcmp(tail, cases[i].tail) != 0)
+            fail_msg("'%s': '%s'", cases[i].pattern, tail);
+    }
+    match_tail("orders", tail, 4);
+    assert_string_equal(tail, "rs"); /* shorter is right, too */
+}
+
+static void
+test_branches(void **state)
+{
+    static const struct {
+        const char *pattern, *want; /* with a blank behind each */
+    } cases[] = {
+        { "a", "a " },
+        { "a|b", "a b " },
+        { "(a|b)|c", "(a|b) c " },
+        { "a\\|b", "a\\|b " },
+        { "[|]|x{1|2}", "[|] x{1|2} " },
+        { "", " " },
+        { "a|", "a  " },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N(cases); i++) {
+        const char *at = cases[i].pattern;
+        char branch[16], text[64] = "";
+
+        while (match_branch(&at, branch, sizeof branch))
+            (void)strcat(strcat(text, branch), " ");
+        assert_null(at);
+        if (strcmp(text, cases[i].want) != 0)
+            fail_msg("'%s': '%s'", cases[i].pattern, text);
+    }
+    {
+        const char *at = "abcd|e";
+        char branch[4];
+
+        assert_false(match_branch(&at, branch, sizeof branch));
+        assert_non_null(at); /* too long, not the end */
+    }
 }
 
 static void
@@ -211,6 +290,8 @@ main(void)
         cmocka_unit_test(test_long_names),
         cmocka_unit_test(test_refused_patterns),
         cmocka_unit_test(test_stems),
+        cmocka_unit_test(test_tails),
+        cmocka_unit_test(test_branches),
         cmocka_unit_test(test_loose),
     };
 
