@@ -127,15 +127,23 @@ move_on(struct play *play, struct err *err)
     return true;
 }
 
+/* What ends the demo: Ctrl-C, a kill, a terminal that goes away. */
+static void
+fill_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGHUP);
+}
+
 static bool
 was_interrupted(void)
 {
     const struct timespec now = { 0 };
     sigset_t set;
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
+    fill_signals(&set);
     return sigtimedwait(&set, NULL, &now) > 0;
 }
 
@@ -295,9 +303,7 @@ linger(struct play *play, struct err *err)
     sigset_t set;
     const struct timespec second = { .tv_sec = 1 };
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
+    fill_signals(&set);
     playbill_keep(play->options->out, play->stage);
     while (sigtimedwait(&set, NULL, &second) <= 0)
         if (!child_runs(play->stage->agent))
@@ -316,13 +322,11 @@ demo_run(const struct demo_options *options, struct err *err)
 
     assert(options->records == 0 || (options->records >= LOAD_RECORDS_MIN &&
                                         options->records <= LOAD_RECORDS_MAX));
-    sigemptyset(&ours);
-    sigaddset(&ours, SIGINT);
-    sigaddset(&ours, SIGTERM);
+    fill_signals(&ours);
     (void)pthread_sigmask(SIG_BLOCK, &ours, &before);
     ok = open_play(&play, err) && perform(&play, err) &&
          (!options->keep || linger(&play, err));
-    keep = ok ? options->keep : !err->retry; /* not of an interruption */
+    keep = !ok && !err->retry; /* to look for the cause, if it was no signal */
     if (!ok && keep && play.stage != NULL)
         playbill_failed(options->out, play.stage);
     close_play(&play, keep);

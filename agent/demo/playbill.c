@@ -79,14 +79,14 @@ playbill_progress(FILE *out, const struct playbill_line *line, int64_t since_ms)
     char produced[32], arrived[32], per_s[32], lag[32], in_flight[32];
 
     (void)fprintf(out,
-        "%s%5.1f s  produced %s  arrived %s  %s/s  true lag %s  in flight "
-        "%s%s%s",
+        "%s%5.1f s  sent %s  arrived %s  %s%s  lag %s  in flight %s%s",
         terminal ? "\r\033[K" : "", (double)since_ms / 1000,
         playbill_number(produced, line->produced),
         playbill_number(arrived, line->arrived),
-        playbill_number(per_s, line->per_s), playbill_number(lag, line->lag),
+        line->cut ? "link cut" : playbill_number(per_s, line->per_s),
+        line->cut ? "" : "/s", playbill_number(lag, line->lag),
         line->in_flight < 0 ? "?" : playbill_number(in_flight, line->in_flight),
-        line->cut ? "  link cut" : "", terminal ? "" : "\n");
+        terminal ? "" : "\n");
     (void)fflush(out);
 }
 
@@ -167,7 +167,9 @@ playbill_proof(FILE *out, const struct stage *stage, struct proof *proof,
     print_counts(out, &counts);
     print_run(out, stage, bill);
     (void)fprintf(out, "  policy    %s%s\n", stage->policy,
-        holds && !bill->keep ? " (removed now, --keep keeps it)" : "");
+        !holds       ? ""
+        : bill->keep ? " (removed at the end)"
+                     : " (removed now; with --keep, after Ctrl-C)");
     if (holds)
         (void)fprintf(out,
             "\nWhat this does not prove is durability: the embedded clusters "
@@ -181,8 +183,8 @@ void
 playbill_keep(FILE *out, const struct stage *stage)
 {
     (void)fprintf(out,
-        "\nEverything keeps running until Ctrl-C.  To try in another "
-        "terminal:\n\n"
+        "\nEverything keeps running until Ctrl-C, and is removed then.  To try "
+        "in another\nterminal:\n\n"
         "    kedge status --socket %s\n"
         "    kedge flow pause telemetry --socket %s\n\n",
         stage->socket, stage->socket);

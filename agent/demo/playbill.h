@@ -25,7 +25,7 @@ struct playbill {
     int64_t all_ms, cut_ms, catch_ms;
     int64_t peak_kib; /* of the agent; 0: not known */
     int64_t peak_lag;
-    bool keep; /* the folder stays */
+    bool keep; /* the folder stays until Ctrl-C */
 };
 
 /* What is about to happen: the policy, where it lies, how many records. */

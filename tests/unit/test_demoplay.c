@@ -64,8 +64,28 @@ test_progress_is_a_line_where_there_is_no_terminal(void **state)
     playbill_progress(out, &line, 1500);
     assert_int_equal(fclose(out), 0);
     assert_string_equal(text,
-        "  1.5 s  produced 1 000  arrived 900  450/s  true lag 100  in flight "
-        "?  link cut\n");
+        "  1.5 s  sent 1 000  arrived 900  link cut  lag 100  in flight ?\n");
+    free(text);
+}
+
+/* As much as the demo has without --records, in a terminal of 80 columns. */
+static void
+test_progress_is_not_too_wide(void **state)
+{
+    const struct playbill_line line = { .produced = 100000,
+        .arrived = 100000,
+        .per_s = 20000,
+        .lag = 100000,
+        .in_flight = 20000 };
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+
+    (void)state;
+    assert_non_null(out);
+    playbill_progress(out, &line, 99900);
+    assert_int_equal(fclose(out), 0);
+    assert_in_range(len, 60, 80); /* its end included */
     free(text);
 }
 
@@ -251,6 +271,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_progress_is_a_line_where_there_is_no_terminal),
+        cmocka_unit_test(test_progress_is_not_too_wide),
         TEST(test_a_stage_is_ready_and_leaves_nothing),
         TEST(test_an_agent_that_ends_is_a_failure),
         TEST(test_the_page_says_what_did_not_hold),
