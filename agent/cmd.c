@@ -19,7 +19,7 @@ static const struct command {
     int min, max;
     const char *args, *help;
 } commands[] = {
-    { "run", cmd_run_run, 1, 5, "POLICY [--name NAME] [--log-level LEVEL]",
+    { "run", cmd_run_run, 0, 5, "[POLICY] [--name NAME] [--log-level LEVEL]",
         "Forward records, as the policy says." },
     { "check", cmd_check_run, 0, 3, "[POLICY] [--format human|json]",
         "Say everything that is wrong with a policy; opens no connection." },
@@ -140,10 +140,13 @@ run(struct cmd_ctx *ctx, int argc, char **argv)
         words[1] = argv[0];
         return help(ctx, 2, words);
     }
-    if (argc - 1 < command->min || argc - 1 > command->max)
-        return cmd_usage(ctx, command->name,
+    if (argc - 1 < command->min || argc - 1 > command->max) {
+        (void)snprintf(text, sizeof text, "%s: kedge %s%s%s",
             argc - 1 < command->min ? "a word is missing"
-                                    : "there are too many words");
+                                    : "there are too many words",
+            command->name, command->args[0] == '\0' ? "" : " ", command->args);
+        return cmd_usage(ctx, command->name, text);
+    }
     return command->run(ctx, argc, argv);
 }
 

@@ -26,6 +26,9 @@ enum cmd_exit {
     CMD_CONFIG = 78,        /* the policy is refused */
 };
 
+/* The policy, where none is named. */
+#define CMD_POLICY "/etc/kedge/policy.yaml"
+
 struct cmd_ctx {
     FILE *out, *err;
 };

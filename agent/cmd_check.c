@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_POLICY "/etc/kedge/policy.yaml"
 /* What the verdict comes to. */
 static int
 status_of(const struct inspect *inspect)
@@ -103,7 +102,7 @@ int
 cmd_check_run(struct cmd_ctx *ctx, int argc, char **argv)
 {
     struct inspect inspect;
-    const char *path = DEFAULT_POLICY;
+    const char *path = CMD_POLICY;
     const char *format = NULL;
     bool json = false;
     struct err err;
@@ -187,7 +186,7 @@ cmd_check_policy(struct cmd_ctx *ctx, int argc, char **argv)
 {
     struct inspect inspect;
     struct err err;
-    const char *plain[2] = { NULL, DEFAULT_POLICY };
+    const char *plain[2] = { NULL, CMD_POLICY };
     const char *format = NULL;
     bool json = false;
     const struct option_row rows[] = { { "--format", &format, NULL },

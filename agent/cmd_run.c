@@ -28,7 +28,6 @@ read_settings(struct cmd_ctx *ctx, int argc, char **argv,
     struct option_words words = { .rows = rows,
         .n_rows = 2,
         .plain = &settings->policy,
-        .min_plain = 1,
         .max_plain = 1 };
     int status = option_parse(ctx, argc, argv, &words);
 
@@ -98,7 +97,7 @@ run(struct cmd_ctx *ctx, struct agent *agent)
 int
 cmd_run_run(struct cmd_ctx *ctx, int argc, char **argv)
 {
-    struct settings settings = { 0 };
+    struct settings settings = { .policy = CMD_POLICY };
     struct agent *agent = NULL;
     struct log *log = NULL;
     struct err err;
