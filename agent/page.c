@@ -39,7 +39,7 @@ put_html(FILE *out, const char *text)
     }
 }
 
-/* 1536 -> "1.5 KiB" */
+/* 1536 -> "1.5 KiB"; from a hundred on without the tenths: eight letters */
 static void
 format_bytes(char *text, size_t size, int64_t bytes)
 {
@@ -53,6 +53,8 @@ format_bytes(char *text, size_t size, int64_t bytes)
     }
     if (unit == 0)
         (void)snprintf(text, size, "%" PRId64 " B", bytes);
+    else if (tenths >= 1000)
+        (void)snprintf(text, size, "%" PRId64 " %s", tenths / 10, units[unit]);
     else
         (void)snprintf(text, size, "%" PRId64 ".%" PRId64 " %s", tenths / 10,
             tenths % 10, units[unit]);
@@ -96,9 +98,7 @@ enum cell {
 };
 
 static const char *const heads[CELL_N] = { "FLOW", "STATE", "PARTS", "LANES",
-    "TRUE LAG", "AGE", "RECORDS/S", "BYTES/S", "IN FLIGHT", "HELD" };
-
-static const int widths[CELL_N] = { 16, 10, 7, 5, 10, 7, 9, 10, 10, 4 };
+    "TRUE LAG", "AGE", "REC/S", "BYTES/S", "IN FLIGHT", "HELD" };
 
 typedef char cells[CELL_N][48];
 
@@ -218,7 +218,7 @@ note_text(FILE *out, const char *what, const char *reason)
 }
 
 static void
-row_text(FILE *out, cells row)
+row_text(FILE *out, cells row, const int *widths)
 {
     for (size_t i = 0; i < CELL_N; i++) {
         if (i == CELL_N - 1)
@@ -228,16 +228,45 @@ row_text(FILE *out, cells row)
     }
 }
 
+/* As wide as the widest cell: 80 columns are enough for most. */
+static void
+widen(int *widths, cells row)
+{
+    for (size_t i = 0; i < CELL_N; i++)
+        if (widths[i] < (int)strlen(row[i]))
+            widths[i] = (int)strlen(row[i]);
+}
+
+static void
+table_text(FILE *out, const struct view_agent *agent)
+{
+    int widths[CELL_N] = { 0 };
+    cells row, head;
+
+    for (size_t i = 0; i < CELL_N; i++)
+        (void)snprintf(head[i], sizeof head[i], "%s", heads[i]);
+    widen(widths, head);
+    for (size_t i = 0; i < agent->n_flows; i++) {
+        fill_cells(row, agent, &agent->flows[i]);
+        widen(widths, row);
+    }
+    row_text(out, head, widths);
+    for (size_t i = 0; i < agent->n_flows; i++) {
+        fill_cells(row, agent, &agent->flows[i]);
+        row_text(out, row, widths);
+        notes(out, &agent->flows[i], note_text);
+    }
+}
+
 void
 page_text(FILE *out, const struct view_agent *agent)
 {
     char up[48];
-    cells row;
 
     format_age(up, sizeof up, agent->now_wall_ms - agent->started_wall_ms);
     (void)fprintf(out, "kedge %s on ", KEDGE_VERSION);
     put_plain(out, agent->name);
-    (void)fprintf(out, ", up %s, policy ", up);
+    (void)fprintf(out, ", up %s\npolicy ", up);
     put_plain(out, agent->policy);
     (void)fprintf(out, " sha256:%.16s\n", agent->digest);
     if (agent->edited)
@@ -245,14 +274,7 @@ page_text(FILE *out, const struct view_agent *agent)
             "SIGHUP brings it into force");
     if (agent->note != NULL)
         note_text(out, "the last reload was refused", agent->note);
-    for (size_t i = 0; i < CELL_N; i++)
-        (void)snprintf(row[i], sizeof row[i], "%s", heads[i]);
-    row_text(out, row);
-    for (size_t i = 0; i < agent->n_flows; i++) {
-        fill_cells(row, agent, &agent->flows[i]);
-        row_text(out, row);
-        notes(out, &agent->flows[i], note_text);
-    }
+    table_text(out, agent);
 }
 
 static void

@@ -105,9 +105,9 @@ bad_text(struct flow_report *report, struct view_flow *flow,
         "\x1b[2J<script>&\"\n");
 }
 
-#define HEAD                                                        \
-    "FLOW             STATE      PARTS   LANES TRUE LAG   AGE     " \
-    "RECORDS/S BYTES/S    IN FLIGHT  HELD\n"
+#define HEAD                                                     \
+    "FLOW      STATE   PARTS LANES TRUE LAG AGE  REC/S BYTES/S " \
+    "IN FLIGHT HELD\n"
 
 static const struct {
     const char *label;
@@ -116,19 +116,19 @@ static const struct {
     const char *want_not; /* is not */
 } cases[] = {
     { "who, since when, and under which policy", nothing,
-        "kedge " KEDGE_VERSION " on edge1, up 90.5s, policy "
+        "kedge " KEDGE_VERSION " on edge1, up 90.5s\npolicy "
         "/etc/kedge/policy.yaml sha256:0123456789abcdef\n" HEAD,
         "not ready" },
     { "a flow that runs", nothing,
-        "\ntelemetry        running    2/3     2/3   2+         1.5s    "
-        "120       2.0 KiB    1.5 KiB    0\n",
+        "\ntelemetry running 2/3   2/3   2+       1.5s 120   2.0 KiB "
+        "1.5 KiB   0\n",
         "held:" },
     { "skipped topics are counted", nothing,
         "  skipped topics: 1; kedge status --json says why, for each\n",
         "internal" },
     { "before the first report", no_report,
-        "\ntelemetry        starting   -       -     -          -       "
-        "-         -          -          -\n",
+        "\ntelemetry starting -     -     -        -   -     -       "
+        "-         -\n",
         "skipped" },
     { "a held partition with its remedy", held,
         "  not ready: orders 0 is held\n"
@@ -179,6 +179,46 @@ test_text(void **state)
         if (strstr(text, cases[i].want) == NULL)
             fail_msg("not in it:\n%s\nit is:\n%s", cases[i].want, text);
         assert_null(strstr(text, cases[i].want_not));
+        free(text);
+    }
+}
+
+static void
+large(struct flow_report *report, struct view_flow *flow,
+    struct view_agent *agent)
+{
+    (void)agent;
+    report->in_flight_bytes = INT64_C(1023) << 20;
+    flow->bytes_per_s = INT64_C(1023) << 20;
+    flow->records_per_s = 99999;
+    for (size_t i = 0; i < 2; i++) {
+        report->parts[i].source_end = 9999999;
+        report->parts[i].source_high = 9999999;
+    }
+}
+
+/* What a terminal shows without breaking lines, at sizes that are usual. */
+static void
+test_width(void **state)
+{
+    static const struct {
+        const char *label;
+        change_fn *change;
+    } rows[] = { { "a small one", nothing }, { "a large one", large },
+        { "one that begins", no_report }, { "one that is held", held } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char *text = render(page_text, rows[i].change);
+
+        for (const char *at = text; *at != '\0';) {
+            size_t len = strcspn(at, "\n");
+
+            if (len > 80)
+                fail_msg("%s: %zu columns: %.*s", rows[i].label, len, (int)len,
+                    at);
+            at += len + (at[len] == '\n');
+        }
         free(text);
     }
 }
@@ -240,7 +280,7 @@ test_many_held(void **state)
     assert_int_equal(fclose(out), 0);
     for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
         lines++;
-    assert_int_equal(lines, 3 + 50 + 1);
+    assert_int_equal(lines, 4 + 50 + 1);
     assert_non_null(strstr(text, "  held: and 70 more: "));
     free(text);
     report_free(report);
@@ -253,11 +293,11 @@ test_ages(void **state)
         int64_t age_ms;
         const char *want;
     } rows[] = {
-        { 0, "up 0.0s," },
-        { 99900, "up 99.9s," },
-        { 100000, "up 1m40s," },
-        { INT64_C(6000) * 1000, "up 1h40m," },
-        { INT64_C(100) * 3600 * 1000, "up 4d04h," },
+        { 0, "up 0.0s\n" },
+        { 99900, "up 99.9s\n" },
+        { 100000, "up 1m40s\n" },
+        { INT64_C(6000) * 1000, "up 1h40m\n" },
+        { INT64_C(100) * 3600 * 1000, "up 4d04h\n" },
     };
 
     (void)state;
@@ -280,6 +320,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text),
+        cmocka_unit_test(test_width),
         cmocka_unit_test(test_html),
         cmocka_unit_test(test_many_held),
         cmocka_unit_test(test_ages),
