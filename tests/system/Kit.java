@@ -26,7 +26,10 @@ import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
+import org.apache.kafka.clients.admin.ScramCredentialInfo;
+import org.apache.kafka.clients.admin.ScramMechanism;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.admin.UserScramCredentialUpsertion;
 import org.apache.kafka.common.IsolationLevel;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionInfo;
@@ -65,6 +68,7 @@ public final class Kit {
         ops.put("group", this::group);
         ops.put("evict", this::evict);
         ops.put("acl", this::acl);
+        ops.put("scram", this::scram);
         ops.put("produce", load::produce);
         ops.put("txn", load::txn);
         ops.put("load", load::load);
@@ -148,9 +152,19 @@ public final class Kit {
         texts(ask.get("configs")).forEach((key, value) -> changes.add(
             new AlterConfigOp(new ConfigEntry(key, value),
                 AlterConfigOp.OpType.SET)));
-        admin(ask).incrementalAlterConfigs(Map.of(new ConfigResource(
-            ConfigResource.Type.TOPIC, ask.get("topic").asText()), changes))
-            .all().get();
+        admin(ask).incrementalAlterConfigs(Map.of(ask.has("topic")
+            ? new ConfigResource(ConfigResource.Type.TOPIC,
+                ask.get("topic").asText())
+            : new ConfigResource(ConfigResource.Type.BROKER,
+                ask.get("broker").asText()), changes)).all().get();
+        return null;
+    }
+
+    private JsonNode scram(JsonNode ask) throws Exception {
+        admin(ask).alterUserScramCredentials(List.of(
+            new UserScramCredentialUpsertion(ask.get("user").asText(),
+                new ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096),
+                ask.get("password").asText()))).all().get();
         return null;
     }
 

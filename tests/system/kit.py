@@ -145,6 +145,14 @@ class Kit:
                  configs={k.replace("_", "."): str(v)
                           for k, v in configs.items()})
 
+    def configure_broker(self, cluster, broker, configs):
+        self.ask("configure", cluster=cluster.client(), broker=str(broker),
+                 configs=configs)
+
+    def scram(self, cluster, user, password):
+        self.ask("scram", cluster=cluster.client(), user=user,
+                 password=password)
+
     def delete_records(self, cluster, topic, partition, before):
         self.ask("delete_records", cluster=cluster.client(), topic=topic,
                  partition=partition, before=before)

@@ -29,8 +29,10 @@ class Pki:
                  "ec_paramgen_curve:P-256", "-out", path)
         path.chmod(0o600)
 
-    def issue(self, name, san="DNS:localhost,IP:127.0.0.1"):
-        """Gives (certificate, key) for a server or a client."""
+    def issue(self, name, san="DNS:localhost,IP:127.0.0.1", subject=None,
+              days=20):
+        """Gives (certificate, key) for a server or a client; with days=-1 a
+        certificate that ended yesterday."""
         key = self.folder / f"{name}.key"
         cert = self.folder / f"{name}.pem"
         request = self.folder / f"{name}.csr"
@@ -38,16 +40,16 @@ class Pki:
         self._key(key)
         extensions.write_text(f"subjectAltName={san}\n"
                               "extendedKeyUsage=serverAuth,clientAuth\n")
-        _openssl("req", "-new", "-key", key, "-subj", f"/CN={name}",
-                 "-out", request)
+        _openssl("req", "-new", "-key", key, "-subj",
+                 f"/CN={subject or name}", "-out", request)
         _openssl("x509", "-req", "-in", request, "-CA", self.ca, "-CAkey",
-                 self._ca_key, "-CAcreateserial", "-days", 20, "-extfile",
-                 extensions, "-out", cert)
+                 self._ca_key, "-CAcreateserial", "-days", days,
+                 "-extfile", extensions, "-out", cert)
         return cert, key
 
-    def keystore(self, name):
+    def keystore(self, name, **more):
         """One file as Kafka's PEM keystores want it: key, certificate, CA."""
-        cert, key = self.issue(name)
+        cert, key = self.issue(name, **more)
         store = self.folder / f"{name}.store.pem"
         store.write_text(key.read_text() + cert.read_text() +
                          self.ca.read_text())
