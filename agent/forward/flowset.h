@@ -1,6 +1,6 @@
-/* flowset.h - what flow.c, flowlane.c, flowmove.c, flowtopics.c and
- * flowreport.c share: a flow and its lanes' queues.  Beside them only the test
- * of flows includes this.
+/* flowset.h - what flow.c, flowlane.c, flowledger.c, flowmove.c, flowtopics.c
+ * and flowreport.c share: a flow and its lanes' queues.  Beside them only the
+ * test of flows includes this.
  *
  * Three kinds of member, and no fourth:
  *   fixed    set by flow_new(), read by anyone afterwards
@@ -13,7 +13,6 @@
 #include "flow.h"
 #include "lanes.h"
 #include "pace.h"
-#include "parts.h"
 #include "queue.h"
 
 #include <stdatomic.h>
@@ -137,12 +136,13 @@ void flowlane_retry(struct flow *flow);
 void flowlane_rates(struct flow *flow, int64_t now_ms); /* once a second */
 void flowlane_free(struct flow *flow);
 
-/* flowtopics.c: topics, ends, and where to begin. */
+/* flowtopics.c, flowledger.c: topics, ends, and where to begin. */
 bool flowtopics_events(struct flow *flow, int64_t now_ms);
 void flowtopics_tick(struct flow *flow, int64_t now_ms);
 void flowtopics_resolve(void *ctx, struct part *part, enum start start,
     int64_t wall_ms);
-void flowtopics_ask_ends(void *ctx, int32_t lane);
+bool flowtopics_ask_ends(void *ctx, int32_t lane);
+void flowledger_found(struct flow *flow, const struct catalog_event *event);
 
 /* flowreport.c */
 void flowreport_publish(struct flow *flow, int64_t now_ms);

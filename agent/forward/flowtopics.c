@@ -11,88 +11,6 @@
 #define AGAIN_MS 2000
 #define SOURCE_AWAY_MS 60000 /* then the group is left: another may reach it */
 
-static const struct lanes_ops lanes_ops = {
-    .resolve = flowtopics_resolve,
-    .open = flowlane_open,
-    .close = flowlane_close,
-    .drop = flowlane_drop,
-    .ask_ends = flowtopics_ask_ends,
-};
-
-static uint64_t
-seed_of(const struct flow *flow)
-{
-    uint64_t seed = (uint64_t)clock_wall_ms(flow->o.clock);
-
-    return (seed << 20) ^ (uint64_t)(uintptr_t)flow ^
-           ((uint64_t)clock_mono_ms(flow->o.clock) << 40);
-}
-
-/* The ledger is there: from now on the number of lanes is known. */
-static bool
-make_lanes(struct flow *flow, int32_t n_lanes, struct err *err)
-{
-    struct lanes_options options = {
-        .flow = flow->name,
-        .agent = flow->agent,
-        .from = flow->from,
-        .to = flow->to,
-        .rename = flow->rename,
-        .fingerprint = flow->o.fingerprint,
-        .start = flow->o.start,
-        .start_wall_ms = flow->o.start_wall_ms,
-        .commit_interval_ms = flow->o.commit_interval_ms,
-        .n_lanes = n_lanes,
-        .shared_target = flow->o.shared_target,
-        .group = flow->o.group,
-        .store = flow->o.store,
-        .log = flow->o.log,
-        .metrics = flow->o.metrics,
-        .ops = &lanes_ops,
-        .ctx = flow,
-        .seed = seed_of(flow),
-    };
-
-    if ((flow->parts = parts_new(n_lanes, err)) == NULL)
-        return false;
-    options.parts = flow->parts;
-    flow->lane = calloc((size_t)n_lanes, sizeof flow->lane[0]);
-    if (flow->lane == NULL)
-        err_set(err, ERR_MEMORY, "%d lanes", n_lanes);
-    else
-        flow->lanes = lanes_new(&options, err);
-    if (flow->lanes != NULL) {
-        flow->n_lanes = n_lanes;
-        return true;
-    }
-    free(flow->lane);
-    parts_free(flow->parts);
-    flow->lane = NULL;
-    flow->parts = NULL;
-    return false;
-}
-
-static void
-on_ledger(struct flow *flow, const struct catalog_event *event)
-{
-    struct err err;
-
-    flow->target_link = FLOW_LINK_UP;
-    if (flow->ledger_known)
-        return;
-    if (event->partitions < 1)
-        err_set(&err, ERR_KAFKA, "the ledger has no partitions");
-    if (event->partitions < 1 || !make_lanes(flow, event->partitions, &err)) {
-        LOG(flow->o.log, LEVEL_ERROR, "flow.lanes", kv_str("flow", flow->name),
-            kv_str("error", err.text));
-        flow->ledger_asked = false;
-        return;
-    }
-    (void)snprintf(flow->ledger_id, sizeof flow->ledger_id, "%s", event->id);
-    flow->ledger_known = true;
-    flow->refresh_at_ms = 0;
-}
-
 /* --- what the source has --- */
 
 static void
@@ -301,7 +219,7 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
         on_target(flow, event, now_ms);
         break;
     case CATALOG_LEDGER:
-        on_ledger(flow, event);
+        flowledger_found(flow, event);
         break;
     case CATALOG_LEDGER_WAIT:
         flow->ledger_asked = false;
@@ -441,7 +359,7 @@ flowtopics_tick(struct flow *flow, int64_t now_ms)
         if (flow->ledger_known) {
             flow->listing = true;
             flow->o.catalog.ops->refresh(flow->o.catalog.self);
-        } else if (!flow->ledger_asked) {
+        } else if (!flow->ledger_asked && !flow->failed) {
             flow->ledger_asked = true;
             flow->o.catalog.ops->ensure_ledger(flow->o.catalog.self,
                 flow->ledger, flow->o.lanes);
@@ -470,7 +388,7 @@ flowtopics_resolve(void *ctx, struct part *part, enum start start,
         part->topic->name, part->partition, start, wall_ms);
 }
 
-void
+bool
 flowtopics_ask_ends(void *ctx, int32_t lane)
 {
     struct flow *flow = ctx;
@@ -478,7 +396,7 @@ flowtopics_ask_ends(void *ctx, int32_t lane)
     size_t n = 0, room = parts_count(flow->parts);
 
     if ((asked = calloc(room + 1, sizeof asked[0])) == NULL)
-        return; /* the lane waits; it falls when the group says so */
+        return false;
     for (struct part *part = parts_of_lane(flow->parts, lane); part != NULL;
          part = part->next_in_lane) {
         const char *target =
@@ -497,4 +415,5 @@ flowtopics_ask_ends(void *ctx, int32_t lane)
     flow->lane[lane].ends_owed++;
     flow->o.catalog.ops->ask_ends(flow->o.catalog.self, lane, asked, n);
     free(asked);
+    return true;
 }

@@ -18,13 +18,14 @@ first_of(const struct lanes *lanes, const struct lane *lane)
 }
 
 static void
-ask(struct lanes *lanes, struct lane *lane)
+ask(struct lanes *lanes, struct lane *lane, int64_t now_ms)
 {
     lane->due_ms = INT64_MAX; /* until the answer says otherwise */
     for (struct part *part = first_of(lanes, lane); part != NULL;
          part = part->next_in_lane)
         part->target_end = REPORT_UNKNOWN;
-    lanes->o.ops->ask_ends(lanes->o.ctx, lane->number);
+    if (!lanes->o.ops->ask_ends(lanes->o.ctx, lane->number))
+        lane->due_ms = now_ms + AGAIN_MS;
 }
 
 void
@@ -37,14 +38,14 @@ laneends_ask(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
         return;
     }
     lanes_enter(lanes, lane, LANE_P_ENDS, "where does the target end?");
-    ask(lanes, lane);
+    ask(lanes, lane, now_ms);
 }
 
 void
 laneends_tick(struct lanes *lanes, struct lane *lane, int64_t now_ms)
 {
     if (lane->due_ms <= now_ms)
-        ask(lanes, lane);
+        ask(lanes, lane, now_ms);
 }
 
 /* No header.  The flow is new only if nothing was ever written here. */
@@ -103,23 +104,32 @@ any_too_short(const struct lanes *lanes, const struct lane *lane)
 }
 
 /* What lies behind the newest entry is sent again: the predecessor had it on
- * the wire and did not come to write it down. */
-static void
-count_repeats(struct lanes *lanes, const struct part *part)
+ * the wire and did not come to write it down.  Gives how many records that
+ * are, each of them once, however often the lane is taken over. */
+static int64_t
+count_repeats(const struct lanes *lanes, struct part *part)
 {
-    int64_t behind = part->target_end - 1 - part->entry.target_offset;
+    int64_t from = part->entry.target_offset + 1;
 
     if (part->sent_next > part->entry.next_offset)
-        return; /* this agent sent it, and counts it when it is sent again */
-    if (part->known && part->target_end != REPORT_UNKNOWN &&
-        part->entry.target_offset >= 0 && behind > 0 && !lanes->o.shared_target)
-        metric_add(lanes->o.metrics, METRIC_RECORDS_REPEATED, behind);
+        return 0; /* this agent sent it, and counts it when it is sent again */
+    if (!part->known || part->target_end == REPORT_UNKNOWN || from <= 0 ||
+        lanes->o.shared_target)
+        return 0;
+    if (from < part->counted_end)
+        from = part->counted_end;
+    if (from >= part->target_end)
+        return 0;
+    part->counted_end = part->target_end;
+    return part->target_end - from;
 }
 
 void
 laneends_answer(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     int64_t now_ms)
 {
+    int64_t repeats = 0;
+
     if (!lane->has_header) {
         new_or_lost(lanes, lane, wall_ms, now_ms);
         return;
@@ -133,7 +143,14 @@ laneends_answer(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
          part = part->next_in_lane) {
         part->gone = too_short(part);
         if (!part->gone)
-            count_repeats(lanes, part);
+            repeats += count_repeats(lanes, part);
+    }
+    if (repeats > 0) {
+        metric_add(lanes->o.metrics, METRIC_RECORDS_REPEATED, repeats);
+        LOG(lanes->o.log, LEVEL_INFO, "lane.repeats",
+            kv_str("flow", lanes->o.flow), kv_int("lane", lane->number),
+            kv_int("term", lane->term), kv_int("records", repeats),
+            kv_str("why", "the predecessor ended before it wrote them down"));
     }
     lanetake_snapshot(lanes, lane, wall_ms, now_ms);
 }

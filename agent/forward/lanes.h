@@ -38,8 +38,8 @@ struct lanes_ops {
     /* The lane is gone: what is queued or on the wire is given up. */
     void (*drop)(void *ctx, int32_t lane);
     /* Where do the lane's target partitions end?  Note it as target_end of
-     * each and answer with lanes_ends(). */
-    void (*ask_ends)(void *ctx, int32_t lane);
+     * each and answer with lanes_ends().  False: cannot be asked now. */
+    bool (*ask_ends)(void *ctx, int32_t lane);
 };
 
 struct lanes_options {

@@ -29,6 +29,7 @@
 #define LEDGER_NAME_MAX 250   /* a topic name and its NUL (Kafka: 249) */
 #define LEDGER_ID_MAX 64      /* a cluster id, a topic id, a nonce */
 #define LEDGER_ALIAS_MAX 41   /* names of clusters and flows */
+#define LEDGER_LANES_MAX 10000
 #define LEDGER_AGENT_MAX 65
 
 enum ledger_kind { LEDGER_HEADER, LEDGER_CLAIM, LEDGER_ENTRY, LEDGER_MARK };

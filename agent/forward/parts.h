@@ -56,8 +56,9 @@ struct part {
     int64_t read_next; /* what is expected from the source next */
     int64_t sent_next; /* one past the newest offset ever sent */
     int64_t base_records, base_bytes; /* before the tracker was made */
-    int64_t target_end; /* as of the newest taking over; REPORT_UNKNOWN */
-    bool gone;          /* the target ends before what it acknowledged */
+    int64_t target_end;  /* as of the newest taking over; REPORT_UNKNOWN */
+    int64_t counted_end; /* up to there repeats were counted; 0: none yet */
+    bool gone;           /* the target ends before what it acknowledged */
     int64_t source_end, source_high; /* REPORT_UNKNOWN before asked */
     struct tracker *tracker;         /* while open or being finished */
     struct ledger_entry entry;

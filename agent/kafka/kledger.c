@@ -14,7 +14,6 @@
 #define STEP_MS 30000
 #define READ_MS 90000
 #define CLOSE_MS 10000
-#define LANES_MAX 10000
 
 /* One order on its way to a worker and back. */
 struct order {
@@ -102,7 +101,7 @@ slot_of(struct kledger *ledger, int32_t lane)
 {
     size_t i = (size_t)lane + 1;
 
-    assert(lane >= -1 && lane < LANES_MAX);
+    assert(lane >= -1 && lane < LEDGER_LANES_MAX);
     if (i >= ledger->n) {
         struct slot *slots = reallocarray(ledger->slots, i + 1, sizeof *slots);
 

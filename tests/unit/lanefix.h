@@ -18,7 +18,8 @@ struct lanefix {
     struct lanes *lanes;
     struct lanes_options options;
     /* what the lanes asked of the flow */
-    int resolves, opens, closes, drops, asks, answered;
+    int resolves, opens, closes, drops, asks, answered, refusals;
+    bool no_memory; /* for a question about ends */
     enum start start;
     int64_t start_wall_ms;
     struct part *resolving;
@@ -58,11 +59,18 @@ lanefix_ops_drop(void *ctx, int32_t lane)
     ((struct lanefix *)ctx)->drops++;
 }
 
-static inline void
+static inline bool
 lanefix_ops_ask_ends(void *ctx, int32_t lane)
 {
+    struct lanefix *fix = ctx;
+
     (void)lane;
-    ((struct lanefix *)ctx)->asks++;
+    if (fix->no_memory) {
+        fix->refusals++;
+        return false;
+    }
+    fix->asks++;
+    return true;
 }
 
 static const struct lanes_ops lanefix_ops = { lanefix_ops_resolve,

@@ -140,6 +140,7 @@ struct memory {
     int64_t store_leaked;
     /* catalog */
     bool refresh_asked, ledger_asked;
+    int32_t ledger_lanes; /* partitions of the ledger; 0: `lanes` */
     bool source_down, target_down, ledger_waits; /* what it answers */
     struct catalog_event listed[MEMORY_EVENTS];
     size_t n_listed;

@@ -148,7 +148,8 @@ answer_ledger(struct memory *memory, struct catalog_event *event)
 {
     memory->ledger_asked = false;
     *event = (struct catalog_event){ .kind = CATALOG_LEDGER,
-        .partitions = memory->lanes,
+        .partitions =
+            memory->ledger_lanes != 0 ? memory->ledger_lanes : memory->lanes,
         .id = "ledger-id" };
     if (!memory->ledger_waits && !memory->target_down)
         return;

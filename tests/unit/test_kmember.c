@@ -7,6 +7,7 @@
 #include "kafkafix.h"
 #include "kmember.h"
 #include "kworker.h"
+#include "ledger.h"
 
 #define LANES KAFKAFIX_PARTITIONS
 #define API_OFFSET_COMMIT 8
@@ -35,6 +36,24 @@ short_configure(rd_kafka_conf_t *conf)
         sizeof errstr);
 }
 
+static void
+open_group(struct scene *scene, const char *topic)
+{
+    struct err err;
+    const struct kmember_options options = {
+        .target = &scene->fix.target,
+        .agent = "a1",
+        .flow = "telemetry",
+        .topic = topic,
+        .group_id = "kedge.plant7.telemetry",
+        .wake = &scene->fix.wake,
+        .watch = scene->watch,
+        .configure = short_configure,
+    };
+    if (!kmember_open(&scene->group, &options, &err))
+        fail_msg("%s", err.text);
+}
+
 static int
 set_up(void **state)
 {
@@ -45,18 +64,7 @@ set_up(void **state)
     kafkafix_open(&scene->fix);
     scene->watch = kworker_watch_new(NULL, NULL, &err);
     assert_non_null(scene->watch);
-    const struct kmember_options options = {
-        .target = &scene->fix.target,
-        .agent = "a1",
-        .flow = "telemetry",
-        .topic = "out",
-        .group_id = "kedge.plant7.telemetry",
-        .wake = &scene->fix.wake,
-        .watch = scene->watch,
-        .configure = short_configure,
-    };
-    if (!kmember_open(&scene->group, &options, &err))
-        fail_msg("%s", err.text);
+    open_group(scene, "out");
     *state = scene;
     return 0;
 }

@@ -293,6 +293,56 @@ the_target_has_to_end_behind_what_it_acknowledged(void **state)
 }
 
 static void
+ends_that_cannot_be_asked_are_asked_again(void **state)
+{
+    struct lanefix fix;
+
+    (void)state;
+    lanefix_init(&fix);
+    fix.no_memory = true;
+    lanefix_start(&fix);
+    lanefix_go(&fix, 10000);
+    assert_int_equal(lanefix_lane_of(&fix)->phase, LANE_P_ENDS);
+    assert_in_range(fix.refusals, 9, 11); /* every second */
+    fix.no_memory = false;
+    lanefix_go(&fix, 1100);
+    assert_int_equal(fix.asks, 1);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_OWNED);
+    lanefix_end(&fix);
+}
+
+/* The lane is taken over again before any of it was sent. */
+static void
+what_is_repeated_is_counted_once(void **state)
+{
+    struct lanefix fix;
+    struct ledger_record record = { .kind = LEDGER_ENTRY };
+
+    (void)state;
+    lanefix_init(&fix);
+    write_header(&fix, "plant-id", 0);
+    (void)snprintf(record.entry.topic, sizeof record.entry.topic, "t");
+    (void)snprintf(record.entry.target_topic, sizeof record.entry.target_topic,
+        "t");
+    record.entry.next_offset = 44;
+    record.entry.target_offset = 5;
+    memory_append_log(&fix.memory->lane[0], &record);
+    fix.memory->target_ends = 10;
+    lanefix_start(&fix);
+    lanefix_go(&fix, 100);
+    assert_int_equal(metric_get(fix.metrics, METRIC_RECORDS_REPEATED), 4);
+    memory_tell(fix.memory, GROUP_LOST, 0, "");
+    lanefix_go(&fix, 100);
+    fix.memory->target_ends = 13; /* what came late of the predecessor's */
+    memory_tell(fix.memory, GROUP_ASSIGNED, 0, "");
+    lanefix_go(&fix, 100);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_OWNED);
+    assert_int_equal(metric_get(fix.metrics, METRIC_TAKEOVERS), 2);
+    assert_int_equal(metric_get(fix.metrics, METRIC_RECORDS_REPEATED), 7);
+    lanefix_end(&fix);
+}
+
+static void
 an_entry_of_another_lane_holds(void **state)
 {
     struct lanefix fix;
@@ -368,6 +418,8 @@ main(void)
         cmocka_unit_test(a_header_that_comes_too_late_makes_it_leave),
         cmocka_unit_test(new_or_lost_is_told_apart),
         cmocka_unit_test(the_target_has_to_end_behind_what_it_acknowledged),
+        cmocka_unit_test(ends_that_cannot_be_asked_are_asked_again),
+        cmocka_unit_test(what_is_repeated_is_counted_once),
         cmocka_unit_test(an_entry_of_another_lane_holds),
         cmocka_unit_test(an_entry_of_a_term_to_come_holds),
         cmocka_unit_test(a_tombstoned_entry_is_no_entry),

@@ -98,11 +98,12 @@ ops_drop(void *ctx, int32_t lane)
     cut_wire(agent);
 }
 
-static void
+static bool
 ops_ask_ends(void *ctx, int32_t lane)
 {
     (void)lane;
     ((struct agent *)ctx)->ask_ends = true;
+    return true;
 }
 
 static const struct lanes_ops lanes_ops = { ops_resolve, ops_open, ops_close,

@@ -1,0 +1,54 @@
+/* What a flow makes of the ledger that the catalog found, and of the clusters
+ * it belongs to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "flowfix.h"
+
+/* Any number that a broker says is taken, or refused with a reason. */
+static void
+a_ledger_that_is_too_wide_holds_the_flow(void **state)
+{
+    static const int32_t widths[] = { LEDGER_LANES_MAX + 1, 200000, INT32_MAX };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        struct flowfix fix;
+        struct memory_topic *topic;
+        char text[64];
+
+        flowfix_init(&fix, 2);
+        topic = memory_topic(fix.memory, "t", 1, 10, 100);
+        fix.memory->ledger_lanes = widths[i];
+        flowfix_start(&fix);
+        assert_int_equal(fix.report->state, FLOW_HELD);
+        (void)snprintf(text, sizeof text,
+            "kedge.plant.orders.ledger has %d partitions, 10000 is the most",
+            widths[i]);
+        assert_non_null(strstr(fix.report->reason, text));
+        assert_non_null(
+            strstr(fix.report->reason, "kedge flow restart orders"));
+        flowfix_go(&fix, 60000);
+        assert_false(fix.memory->joined);
+        fix.memory->ledger_lanes = 0; /* it was made anew */
+        flowfix_go(&fix, 10000);
+        assert_int_equal(fix.report->state, FLOW_HELD);
+        flowfix_order(&fix, FLOW_RESTART);
+        flowfix_go(&fix, 3000);
+        assert_true(memory_arrived(&topic->partition[0], 0, 10));
+        flowfix_free(&fix);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_ledger_that_is_too_wide_holds_the_flow),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
