@@ -22,7 +22,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  *  The rule: the first occurrences at the target are the source's records, in
  *  the source's order, unchanged in key, value, headers, timestamp and its
  *  type.  What was there before is a repeat, and is counted.  A run of repeats
- *  is one jump back; a jump forward that is not the next record means that two
+ *  is one jump back, told as the target offset where it begins and the source
+ *  offsets before and after it; a jump forward that is not the next record means that two
  *  writers were at work. */
 final class Judge {
     private static final XXHash64 XX =
@@ -82,9 +83,10 @@ final class Judge {
         final Log source;
         final ObjectNode out = Kit.JSON.createObjectNode();
         final ArrayNode bad = Kit.JSON.createArrayNode();
+        final ArrayNode back = Kit.JSON.createArrayNode();
         Map<Long, List<Integer>> index; /* made when first needed */
         int frontier, at = -1; /* the next new one; the last one seen */
-        long seen, repeats, runs, leaps, foreign, altered, skipped;
+        long seen, repeats, leaps, foreign, altered, skipped;
         long longest, run;
 
         Match(Log source) {
@@ -101,14 +103,14 @@ final class Judge {
             }
             int old = find(one, i, frontier - 1);
             if (old >= 0)
-                repeat(old);
+                repeat(one.offsets[i], old);
             else if ((old = find(one, i, source.n - 1)) >= 0)
                 ahead(one, i, old);
             else
                 stranger(one, i);
         }
 
-        private void repeat(int old) {
+        private void repeat(long target, int old) {
             repeats++;
             if (old == at + 1) {
                 run++;
@@ -116,7 +118,8 @@ final class Judge {
                 if (old > at)
                     leaps++;
                 else
-                    runs++;
+                    back.addArray().add(target).add(source.offsets[at])
+                        .add(source.offsets[old]);
                 run = 1;
             }
             longest = Math.max(longest, run);
@@ -185,11 +188,12 @@ final class Judge {
             if (frontier < source.n)
                 note("ends before source offset " + source.offsets[frontier]);
             out.put("source", source.n).put("seen", seen)
-                .put("repeats", repeats).put("runs", runs)
+                .put("repeats", repeats).put("runs", back.size())
                 .put("longest", longest).put("leaps", leaps)
                 .put("missing", missing).put("altered", altered)
                 .put("foreign", foreign);
             out.set("bad", bad);
+            out.set("back", back);
             return out;
         }
     }

@@ -53,6 +53,13 @@ class Lab:
         """The group forgets a killed member at once, not after 30 s."""
         self.kit.evict(self.target, self.group)
 
+    def copy_ends(self, topic):
+        """Where the partitions of the copy end; [] while there is none."""
+        name = f"plant7.{topic}"
+        if name not in self.kit.topics(self.target):
+            return []
+        return self.kit.ends(self.target, name)["stable"]
+
     def copied(self, topic):
         """Records at the target; 0 when there is no such topic yet."""
         name = f"plant7.{topic}"
