@@ -5,6 +5,7 @@
 #include "diag.h"
 #include "flows.h"
 #include "kflow.h"
+#include "limits.h"
 #include "loaded.h"
 #include "log.h"
 #include "loop.h"
@@ -14,17 +15,14 @@
 #include "tlsio.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define TICK_MS INT64_C(1000)
 #define DRAIN_TICK_MS 50
-#define FILES_MIN 256 /* one flow between two brokers has up to 90 open */
 
 /* All of it is own to the main thread. */
 struct agent {
@@ -91,24 +89,16 @@ stop_policy(struct agent *agent)
     agent->loaded = NULL;
 }
 
-/* Many connections, and no memory with passwords in a core file. */
+/* Enough of everything, and no memory with passwords in a core file. */
 static bool
 start_limits(struct agent *agent, struct err *err)
 {
-    struct rlimit limit;
+    struct limits limits;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) == -1)
-        return err_sys(err, ERR_IO, "RLIMIT_NOFILE");
-    limit.rlim_cur = limit.rlim_max;
-    if (limit.rlim_cur < FILES_MIN)
-        return err_set(err, ERR_CONFIG,
-            "no more than %" PRIu64 " open files are allowed here, and %d are "
-            "needed at least: LimitNOFILE= of the unit, or ulimit -n",
-            (uint64_t)limit.rlim_cur, FILES_MIN);
-    if (setrlimit(RLIMIT_NOFILE, &limit) == -1)
-        return err_sys(err, ERR_IO, "RLIMIT_NOFILE");
+    if (!limits_raise(&limits, err))
+        return false;
     LOG(agent->options.log, LEVEL_DEBUG, "agent.limits",
-        kv_int("files", (int64_t)limit.rlim_cur));
+        kv_int("files", (int64_t)limits.files));
 #ifndef __SANITIZE_ADDRESS__ /* whose leak checker has to look into us */
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1)
         return err_sys(err, ERR_IO, "PR_SET_DUMPABLE");
