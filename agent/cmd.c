@@ -3,6 +3,8 @@
 #include "kflow.h"
 #include "scrape.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -150,12 +152,28 @@ run(struct cmd_ctx *ctx, int argc, char **argv)
     return command->run(ctx, argc, argv);
 }
 
+/* A descriptor that is closed when we start would be given to the next thing
+ * that is opened: lines for people would go into a connection.  What takes its
+ * place refuses each write as a closed one does. */
+static bool
+occupy_standard(struct err *err)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            return err_sys(err, ERR_IO, "/dev/null");
+    return true;
+}
+
 int
 cmd_main(int argc, char **argv)
 {
     struct cmd_ctx ctx = { .out = stdout, .err = stderr };
+    struct err err;
     int status;
 
+    if (!occupy_standard(&err))
+        return cmd_fail(&ctx, &err);
     if (argc < 2) {
         print_commands(stderr);
         return CMD_USAGE;
@@ -163,8 +181,6 @@ cmd_main(int argc, char **argv)
     status = run(&ctx, argc - 1, argv + 1);
     /* What could not be written was not said: a full disk, a closed pipe. */
     if (fflush(stdout) != 0 && status == CMD_OK) {
-        struct err err;
-
         err_sys(&err, ERR_IO, "standard output");
         return cmd_fail(&ctx, &err);
     }

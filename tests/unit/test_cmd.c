@@ -171,6 +171,49 @@ test_full_disk(void **state)
     assert_int_equal(WEXITSTATUS(status), CMD_SOFTWARE);
 }
 
+/* What is opened first does not take the place of a closed output. */
+static void
+test_closed_outputs(void **state)
+{
+    static const struct {
+        const char *label, *line;
+        int closed; /* up to which descriptor, from `from` */
+        int from, want;
+    } rows[] = {
+        { "no output", "kedge help", STDOUT_FILENO, STDOUT_FILENO,
+            CMD_SOFTWARE },
+        { "no error output", "kedge fly", STDERR_FILENO, STDERR_FILENO,
+            CMD_USAGE },
+        { "none of the three", "kedge help", STDERR_FILENO, STDIN_FILENO,
+            CMD_SOFTWARE },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int status = -1;
+        pid_t child;
+
+        print_message("%s\n", rows[i].label);
+        (void)fflush(NULL);
+        child = fork();
+        assert_int_not_equal(child, -1);
+        if (child == 0) {
+            struct cmdfix fix;
+            int end;
+
+            cmdfix_begin(&fix, rows[i].line);
+            for (int fd = rows[i].from; fd <= rows[i].closed; fd++)
+                (void)close(fd);
+            end = cmd_main(fix.argc, fix.argv);
+            _exit(open("/dev/null", O_RDONLY | O_CLOEXEC) > STDERR_FILENO ? end
+                                                                          : 99);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), rows[i].want);
+    }
+}
+
 static void
 test_statuses(void **state)
 {
@@ -211,6 +254,7 @@ main(void)
         cmocka_unit_test(test_main),
         cmocka_unit_test(test_manual),
         cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_closed_outputs),
         cmocka_unit_test(test_statuses),
     };
 
