@@ -43,11 +43,15 @@ adminsocket_connect(const char *path, struct err *err)
         return fd;
     if (errno == ENOENT || errno == ECONNREFUSED)
         err_set(err, ERR_NET, "no agent answers on %s", path);
+    else if (errno == EAGAIN)
+        err_set_retry(err, ERR_NET,
+            "the agent on %s does not answer: too many wait for it already",
+            path);
     else if (errno == EACCES || errno == EPERM)
         err_set(err, ERR_DENIED,
             "%s: not permitted; be root, or a member of its group", path);
     else
-        err_sys(err, ERR_NET, "%s", path);
+        err_sys(err, ERR_CONFIG, "%s: there is no agent", path);
     close(fd);
     return -1;
 }
@@ -77,9 +81,13 @@ make_folder(const char *path, struct err *err)
         return true; /* here, or in the root */
     memcpy(folder, path, len);
     folder[len] = '\0';
-    if (mkdir(folder, 0750) == -1 && errno != EEXIST)
-        return cannot_make(path, err);
-    return true;
+    if (mkdir(folder, 0750) == 0 || errno == EEXIST)
+        return true;
+    if (errno == ENOENT)
+        return err_set(err, ERR_CONFIG,
+            "the admin socket at %s: the folder above %s is missing", path,
+            folder);
+    return cannot_make(path, err);
 }
 
 /* A file of a crashed agent stays behind.  It goes, unless it is in use. */
@@ -95,8 +103,9 @@ remove_stale(const char *path, struct err *err)
         return err_set(err, ERR_CONFIG,
             "%s: there is a file that is not a socket", path);
     fd = adminsocket_connect(path, err);
-    if (fd != -1) {
-        close(fd);
+    if (fd != -1 || err->retry) {
+        if (fd != -1)
+            close(fd);
         return err_set(err, ERR_CONFIG,
             "another agent answers on %s; give this one another admin.socket",
             path);
@@ -206,7 +215,7 @@ adminsocket_loopback(const char *text, struct err *err)
     }
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (bind(fd, &address.any, len) == -1 || listen(fd, BACKLOG) == -1) {
-        err_sys(err, errno == EADDRINUSE ? ERR_CONFIG : ERR_IO,
+        err_sys(err, errno == EACCES ? ERR_DENIED : ERR_CONFIG,
             "admin.metrics: %s", text);
         close(fd);
         return -1;

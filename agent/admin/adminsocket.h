@@ -17,7 +17,8 @@
 int adminsocket_unix(const char *path, struct err *err) MUST_CHECK;
 
 /* Connected to the agent at `path`, not blocking.  ERR_NET when there is none,
- * ERR_DENIED when we may not. */
+ * with `retry` when there is and it does not take us now; ERR_DENIED when we
+ * may not; ERR_CONFIG when what is there is no agent's. */
 int adminsocket_connect(const char *path, struct err *err) MUST_CHECK;
 
 /* Listening at "127.0.0.1:9464", "[::1]:9464" or "localhost:9464"; anything

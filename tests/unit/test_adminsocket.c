@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -88,6 +89,7 @@ test_folder_of_a_folder_is_not(void **state)
     assert_int_equal(adminsocket_unix(in_folder(path, "a/b/s"), &err), -1);
     assert_int_equal(err.kind, ERR_CONFIG);
     assert_non_null(strstr(err.text, "a/b/s"));
+    assert_non_null(strstr(err.text, "/a/b is missing"));
 }
 
 /* Also for root: nobody makes folders in /proc. */
@@ -138,6 +140,49 @@ test_second_agent_is_refused(void **state)
     assert_int_equal(err.kind, ERR_CONFIG);
     assert_non_null(strstr(err.text, "another agent answers on"));
     assert_int_equal(access(path, F_OK), 0); /* the first one's is left */
+    close(fd);
+}
+
+/* It is stopped, and as many as fit wait for it. */
+static void
+test_an_agent_that_does_not_accept_is_one(void **state)
+{
+    char path[128];
+    struct err err;
+    int fd = adminsocket_unix(in_folder(path, "admin.sock"), &err);
+    int clients[64];
+    size_t n = 0;
+
+    (void)state;
+    assert_int_not_equal(fd, -1);
+    while (n < 64 && (clients[n] = adminsocket_connect(path, &err)) != -1)
+        n++;
+    assert_in_range(n, 1, 63);
+    assert_int_equal(err.kind, ERR_NET);
+    assert_true(err.retry);
+    assert_int_equal(adminsocket_unix(path, &err), -1);
+    assert_int_equal(err.kind, ERR_CONFIG);
+    assert_non_null(strstr(err.text, "another agent answers on"));
+    assert_int_equal(access(path, F_OK), 0);
+    while (n > 0)
+        close(clients[--n]);
+    close(fd);
+}
+
+static void
+test_a_socket_of_another_kind_stays(void **state)
+{
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    struct err err;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    (void)state;
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/admin.sock",
+        folder);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(adminsocket_unix(address.sun_path, &err), -1);
+    assert_int_equal(err.kind, ERR_CONFIG);
+    assert_int_equal(access(address.sun_path, F_OK), 0);
     close(fd);
 }
 
@@ -227,6 +272,10 @@ main(void)
             teardown),
         cmocka_unit_test_setup_teardown(test_second_agent_is_refused, setup,
             teardown),
+        cmocka_unit_test_setup_teardown(
+            test_an_agent_that_does_not_accept_is_one, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_socket_of_another_kind_stays,
+            setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_files_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
         cmocka_unit_test(test_folder_that_may_not_be_made),
