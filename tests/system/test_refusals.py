@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import resource
+import time
 
 import pytest
 
@@ -37,6 +38,7 @@ def check_reason(reason, topic):
 
 
 def test_too_large_stops_its_flow(lab):
+    """P26."""
     topic = large_in_the_middle(lab)
     agent = lab.start(ready=False)
     agent.wait_flow(lab.flow, 40, state="held")
@@ -64,6 +66,7 @@ def test_too_large_stops_its_flow(lab):
 
 
 def test_too_large_holds_its_partition_alone(lab):
+    """P26, and P46: one partition that is held is enough not to be ready."""
     topic = large_in_the_middle(lab)
     agent = lab.start(ready=False, failure_scope="partition")
     proc.wait_for("all but 11", lambda: lab.copied(topic) == 30, 40)
@@ -73,10 +76,15 @@ def test_too_large_holds_its_partition_alone(lab):
     # the healthy partition goes on while the other is held
     lab.produce(topic, [record("more", partition=1)])
     agent.wait_partition(lab.flow, topic, 1, acked_next=21, state="running")
+    answer = agent.request("GET", "/readyz")
+    assert answer[0] == 503 and topic in answer[1], answer
+    assert len([one for one in agent.events() if topic in str(one)
+                and one["level"] != "info"]) <= 2, "a line for each try"
     lab.kit.configure(lab.target, f"plant7.{topic}",
                       max_message_bytes=5 * MIB)
     assert agent.tool("flow", "restart", lab.flow).returncode == 0
     lab.delivered(topic, 42, repeats=False)
+    agent.ready(30)
 
 
 def test_a_key_that_a_compacted_topic_needs(lab):
@@ -242,16 +250,27 @@ def test_a_target_that_cannot_be_reached(lab, work, label):
     assert agent.stop() == 0
 
 
-def test_a_source_that_comes_late(lab, work):
-    """Not reachable means wait, and then go on."""
+def test_clusters_that_come_late(lab, work, link):
+    """Not reachable means wait, and then go on: first neither is there, then
+    the target, in pieces at first, and at last the source (P46)."""
     folder = work / f"cluster-late-{lab.unique}"
     late = cluster.Cluster("late", folder, heap="256m",
                            log_folder=work / "logs")
-    agent = lab.start(ready=False, source_side=policyfile.source_side(late))
-    agent.wait_flow(lab.flow, 40, source_up=False, target_up=True)
-    assert agent.metric("kedge_source_up") == 0
+    link.cut()
+    agent = lab.start(ready=False, source_side=policyfile.source_side(late),
+                      side=policyfile.target_side(lab.target, "link"))
+    agent.wait_flow(lab.flow, state="connecting", source_up=False,
+                    target_up=False)
+    proc.wait_for("/readyz names one", lambda: "refused" in (
+        agent.request("GET", "/readyz") or (0, ""))[1])
     late.start()
     try:
+        for _ in range(4):
+            link.restore()
+            time.sleep(0.4)
+            link.cut()
+        link.restore()
+        agent.wait_flow(lab.flow, 40, target_up=True)
         late.ready()
         topic = lab.topic("late", cluster=late)
         lab.kit.load(late, [topic], 1, 100).wait()
