@@ -87,6 +87,9 @@ match_add(struct match *match, const char *pattern, bool exclude, size_t *at,
     int number = 0;
 
     *at = 0;
+    if (strlen(pattern) > MATCH_PATTERN_MAX)
+        return err_set(err, ERR_CONFIG, "longer than %d bytes",
+            MATCH_PATTERN_MAX);
     if (!make_room(match))
         return err_set(err, ERR_MEMORY, "topic patterns");
     code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options,

@@ -116,6 +116,33 @@ settle(struct policy *policy)
     }
 }
 
+/* Something else that is YAML or JSON: its keys need not be said one by one. */
+static bool
+is_other(const struct policy *policy, struct findings *found)
+{
+    static const struct {
+        const char *key, *what;
+    } others[] = {
+        { "apiVersion", "a resource of Kubernetes" },
+        { "connector.class", "the configuration of a connector" },
+    };
+
+    if (yaml_find(policy->tree, "clusters") != NULL ||
+        yaml_find(policy->tree, "flows") != NULL)
+        return false;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        const struct yaml *node = yaml_find(policy->tree, others[i].key);
+
+        if (node == NULL)
+            continue;
+        findings_add(found, "KP011", SEVERITY_REFUSE, node->key_at,
+            "this is %s, not a policy", others[i].what);
+        findings_remedy(found, "begin with the example of kedge.policy(5)");
+        return true;
+    }
+    return false;
+}
+
 struct policy *
 policy_parse(const char *text, size_t len, int64_t now_wall_ms,
     struct findings *found)
@@ -128,7 +155,7 @@ policy_parse(const char *text, size_t len, int64_t now_wall_ms,
         return NULL;
     }
     policy->tree = yaml_read(text, len, found);
-    if (policy->tree != NULL) {
+    if (policy->tree != NULL && !is_other(policy, found)) {
         schema_read(fields_root(), policy->tree, policy, found);
         resolve(policy, found);
         rules_check(policy, now_wall_ms, found);

@@ -178,20 +178,23 @@ redact_keys(struct line *line, size_t start)
     return false;
 }
 
-/* scheme://user:password@host */
+/* scheme://user:password@host, and user:password@host */
 static void
 redact_url(char *text, size_t start, size_t end)
 {
-    for (size_t i = start; i + 3 <= end; i++) {
-        size_t at = i + 3;
+    for (size_t at = start; at < end; at++) {
+        size_t from = at;
+        bool colon = false;
 
-        if (memcmp(text + i, "://", 3) != 0)
+        if (text[at] != '@')
             continue;
-        while (at < end && !isspace((unsigned char)text[at]) &&
-               strchr("@\"'/", text[at]) == NULL)
-            at++;
-        if (at < end && text[at] == '@')
-            cover(text, i + 3, at);
+        while (from > start && !isspace((unsigned char)text[from - 1]) &&
+               strchr("\"'[{,", text[from - 1]) == NULL &&
+               (from < start + 3 || memcmp(text + from - 3, "://", 3) != 0))
+            colon = text[--from] == ':' || colon;
+        if (colon ||
+            (from >= start + 3 && memcmp(text + from - 3, "://", 3) == 0))
+            cover(text, from, at);
     }
 }
 

@@ -47,12 +47,17 @@ rule_socket_path(const struct judge *judge)
 {
     const struct yaml *value =
         yaml_find(yaml_find(judge->policy->tree, "admin"), "socket");
+    size_t len = 0;
 
-    if (value != NULL && judge->policy->admin_socket != NULL &&
-        strlen(judge->policy->admin_socket) >=
-            sizeof((struct sockaddr_un *)NULL)->sun_path)
+    if (value == NULL || value->spoiled || judge->policy->admin_socket == NULL)
+        return;
+    len = strlen(judge->policy->admin_socket);
+    if (len >= sizeof((struct sockaddr_un *)NULL)->sun_path)
         judge_refuse(judge, "KP084", value->at,
             "socket: longer than the 107 bytes that the system allows");
+    else if (judge->policy->admin_socket[len - 1] == '/')
+        judge_refuse(judge, "KP038", value->at,
+            "socket: a folder, but the socket needs a name in it");
 }
 
 /* ---- two clusters --------------------------------------------------------- */

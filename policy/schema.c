@@ -94,7 +94,10 @@ read_list(const struct reader *reader, const struct field *field,
     for (const struct yaml *item = node->first; item; item = item->next) {
         if (item->kind == YAML_BROKEN)
             continue;
-        if (item->kind != YAML_TEXT)
+        if (yaml_is_nothing(item))
+            findings_add(reader->found, "KP039", SEVERITY_REFUSE, item->at,
+                "%s: there is nothing in this place of the list", field->key);
+        else if (item->kind != YAML_TEXT)
             findings_add(reader->found, "KP023", SEVERITY_REFUSE, item->at,
                 "%s: a list of texts, but this is a map or a list", field->key);
         else if (value_read_text(reader->found, field, item,

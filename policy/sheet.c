@@ -73,9 +73,11 @@ check_encoding(const struct sheet *sheet, struct findings *found)
             "a byte order mark (BOM) stands in front of the text",
             "save the file as UTF-8 without a BOM, or\n"
             "sed -i '1s/^\\xEF\\xBB\\xBF//' FILE");
-    if (len >= 2 && ((bytes[0] == 0xff && bytes[1] == 0xfe) ||
-                        (bytes[0] == 0xfe && bytes[1] == 0xff) ||
-                        (bytes[0] == '\0') != (bytes[1] == '\0')))
+    if (len >= 2 &&
+        ((bytes[0] == 0xff && bytes[1] == 0xfe) ||
+            (bytes[0] == 0xfe && bytes[1] == 0xff) ||
+            (bytes[0] == '\0' && bytes[1] >= ' ' && bytes[1] < 0x7f) ||
+            (bytes[1] == '\0' && bytes[0] >= ' ' && bytes[0] < 0x7f)))
         return refuse(found, "KP008", at, "the file is UTF-16, not UTF-8",
             "save the file as UTF-8, or\n"
             "iconv -f UTF-16 -t UTF-8 FILE >NEW");

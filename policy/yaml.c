@@ -377,10 +377,28 @@ read_stream(struct reader *reader)
     return root;
 }
 
+/* What is no map is not a policy, whatever else it is. */
+static void
+refuse_root(struct reader *reader, const struct yaml *root)
+{
+    if (root->kind == YAML_LIST)
+        refuse(reader, "KP011", root->at,
+            "a policy is a map of 'key: value' lines, not a list", NULL);
+    else if (memchr(reader->sheet.text, '=', reader->sheet.len) != NULL)
+        refuse(reader, "KP011", root->at,
+            "a policy is a map of 'key: value' lines, and this looks like the "
+            "'key = value' lines of a properties file",
+            "begin with the example of kedge.policy(5)");
+    else
+        refuse(reader, "KP011", root->at,
+            "a policy is a map of 'key: value' lines", NULL);
+}
+
 static struct yaml *
 read_text_file(struct reader *reader)
 {
     struct yaml *root = NULL;
+    bool other = false;
 
     if (!yaml_parser_initialize(&reader->parser)) {
         no_memory(reader);
@@ -390,14 +408,14 @@ read_text_file(struct reader *reader)
     yaml_parser_set_input_string(&reader->parser,
         (const unsigned char *)reader->sheet.text, reader->sheet.len);
     root = read_stream(reader);
-    refuse_folded(reader);
+    other =
+        root != NULL && (root->kind == YAML_TEXT || root->kind == YAML_LIST ||
+                            (reader->n_nodes == 1 && reader->n_folded == 1));
+    if (other)
+        refuse_root(reader, root);
+    else
+        refuse_folded(reader);
     yaml_parser_delete(&reader->parser);
-    if (root != NULL && root->kind == YAML_TEXT)
-        refuse(reader, "KP011", root->at,
-            "a policy is a map of 'key: value' lines", NULL);
-    else if (root != NULL && root->kind == YAML_LIST)
-        refuse(reader, "KP011", root->at,
-            "a policy is a map of 'key: value' lines, not a list", NULL);
     if (reader->stop || (root != NULL && root->kind != YAML_MAP)) {
         yaml_drop(root);
         root = NULL;

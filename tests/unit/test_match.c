@@ -134,6 +134,7 @@ test_refused_patterns(void **state)
     memset(huge, 'a', MATCH_PATTERN_MAX + 1);
     huge[MATCH_PATTERN_MAX + 1] = '\0';
     assert_false(match_add(match, huge, false, &at, &err));
+    assert_string_equal(err.text, "longer than 512 bytes");
     huge[MATCH_PATTERN_MAX] = '\0';
     assert_true(match_add(match, huge, false, &at, &err));
     free(huge);

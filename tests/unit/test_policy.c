@@ -245,6 +245,39 @@ test_what_is_in_force(void **state)
     free(site);
 }
 
+/* What people try first, and what it is; one finding each. */
+static void
+test_other_files(void **state)
+{
+    static const struct {
+        const char *label, *text, *want;
+    } rows[] = {
+        { "a resource of Kubernetes",
+            "apiVersion: kafka.test/v1\nkind: KafkaMirrorMaker2\n"
+            "spec: {replicas: 1}\n",
+            "Kubernetes" },
+        { "a connector", "{\"name\": \"x\", \"connector.class\": \"y\"}",
+            "a connector" },
+        { "properties", "clusters = a, b\na.bootstrap.servers = a:1\n",
+            "properties" },
+        { "properties with colons", "clusters : a, b\na->b.enabled = true\n",
+            "':'" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N(rows); i++) {
+        struct findings *found = findings_new();
+
+        assert_null(policy_parse(rows[i].text, strlen(rows[i].text),
+            NOW_WALL_MS, found));
+        if (findings_count(found) != 1 ||
+            strstr(findings_at(found, 0)->text, rows[i].want) == NULL)
+            fail_msg("%s: %zu, %s", rows[i].label, findings_count(found),
+                findings_at(found, 0)->text);
+        findings_free(found);
+    }
+}
+
 int
 main(void)
 {
@@ -255,6 +288,7 @@ main(void)
         cmocka_unit_test(test_wants),
         cmocka_unit_test(test_fingerprint),
         cmocka_unit_test(test_what_is_in_force),
+        cmocka_unit_test(test_other_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,13 @@ static const struct {
     { "of Java", "sasl.jaas.config=x S3cr3t;", "sasl.jaas.config=* *******" },
     { "a URL with a user", "proxy: http://u:S3cr3t@p.test:1/",
         "proxy: http://********@p.test:1/" },
+    { "a URL with a slash in it", "proxy: http://u:S3c/S3cr3t@p.test:1/",
+        "proxy: http://************@p.test:1/" },
+    { "a token as the user", "proxy: http://S3cr3t@p.test:1/",
+        "proxy: http://******@p.test:1/" },
+    { "no scheme", "[u:S3cr3t@b1:1, b2:1]", "[********@b1:1, b2:1]" },
+    { "a name with a domain", "username: edge@corp.test",
+        "username: edge@corp.test" },
     { "a URL without one", "proxy: http://p.test:1/",
         "proxy: http://p.test:1/" },
     { "each line by itself", "password: a\nx: b\ntoken: c\n",
@@ -130,6 +137,8 @@ test_nothing_of_it_is_printed(void **state)
         "    plaintext_networks: ['sasl://u:S3cr3t-91@b1.test:9093']\n",
         "    plaintext_networks: 'sasl://u:S3cr3t-91@b1.test:9093'\n",
         "    sasl: {mechanism: PLAIN, username: u, password: 'S3cr3t-91\n",
+        "    plaintext_networks: ['u:S3cr3t-91@b1.test:9093']\n",
+        "    plaintext_networks: ['sasl://u:S3c/S3cr3t-91@b1.test:9093']\n",
         "    egress: {proxy: 'http://u:S3cr3t-91@proxy.test:3128'}\n",
     };
 

@@ -320,6 +320,10 @@ test_clusters(void **state)
             "version: 1\nadmin: {metrics: '0.0.0.0:9464'}", "KP083" },
         { "metrics on IPv6 loopback", "version: 1",
             "version: 1\nadmin: {metrics: '[::1]:9464'}", "" },
+        { "a folder for the socket", "version: 1",
+            "version: 1\nadmin: {socket: /run/kedge/}", "KP038" },
+        { "a socket in it", "version: 1",
+            "version: 1\nadmin: {socket: /run/kedge/s}", "" },
         { "no metrics", "version: 1", "version: 1\nadmin: {metrics: off}", "" },
     };
 

@@ -38,6 +38,8 @@ test_findings(void **state)
         { "nothing behind a colon", "to: cloud", "to:", "KP039" },
         { "null behind a colon", "acks: all", "acks: null", "KP039" },
         { "a tilde behind a colon", "acks: all", "acks: ~", "KP039" },
+        { "nothing in a list", "[orders]", "[~]", "KP039" },
+        { "nothing beside something", "[orders]", "[orders, null]", "KP039" },
         { "an empty list", "[orders]", "[]", "KP031" },
         { "no flows", "flows:\n  telemetry:", "flows: {}\nx:\n  telemetry:",
             "KP031 KP020" },

@@ -34,6 +34,7 @@ static const struct {
     { "UTF-16 without a mark", "a\0:\0", "KP008 UTF-16", false, 0, 1, 1, 4 },
     { "the other way round", "\0a\0:", "KP008 UTF-16", false, 0, 1, 1, 4 },
     { "zeros alone", "\0\0", "KP008", false, 0, 1, 1, 2 },
+    { "a zero and a control", "\0\x01", "KP008", false, 0, 1, 1, 2 },
     { "a zero", "\0", "KP008", false, 0, 1, 1, 1 },
     { "a carriage return alone at the end", "a\r", "KP008", false, 0, 1, 2, 0 },
 };
