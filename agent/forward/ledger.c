@@ -418,6 +418,21 @@ ledger_decode(struct ledger_record *record, const void *key, size_t key_len,
     return ok || refuse(err, key, key_len);
 }
 
+bool
+ledger_decode_key(struct ledger_record *record, const void *key, size_t len)
+{
+    struct err ignored;
+
+    memset(record, 0, sizeof *record);
+    return key != NULL && decode_key(record, key, len, &ignored);
+}
+
+bool
+ledger_names_lane(const struct ledger_record *record, int32_t lane)
+{
+    return kinds[record->kind].key == NULL || lane_of(record) == lane;
+}
+
 /* Said of a whole flow: it is held. */
 #define WAY_ON ": undo that in the policy, or forward by a flow of another name"
 

@@ -24,12 +24,12 @@
 #include <stdint.h>
 
 #define LEDGER_FORMAT 1
-#define LEDGER_KEY_MAX 600    /* an encoded key; escapes included */
-#define LEDGER_VALUE_MAX 4096 /* an encoded value */
-#define LEDGER_NAME_MAX 250   /* a topic name and its NUL (Kafka: 249) */
-#define LEDGER_ID_MAX 64      /* a cluster id, a topic id, a nonce */
-#define LEDGER_ALIAS_MAX 41   /* names of clusters and flows */
-#define LEDGER_LANES_MAX 10000
+#define LEDGER_KEY_MAX 600     /* an encoded key; escapes included */
+#define LEDGER_VALUE_MAX 4096  /* an encoded value */
+#define LEDGER_NAME_MAX 250    /* a topic name and its NUL (Kafka: 249) */
+#define LEDGER_ID_MAX 64       /* a cluster id, a topic id, a nonce */
+#define LEDGER_ALIAS_MAX 41    /* names of clusters and flows */
+#define LEDGER_LANES_MAX 10000 /* partitions that a ledger may have */
 #define LEDGER_AGENT_MAX 65
 
 enum ledger_kind { LEDGER_HEADER, LEDGER_CLAIM, LEDGER_ENTRY, LEDGER_MARK };
@@ -110,6 +110,15 @@ bool ledger_encode(struct ledger_bytes *bytes,
 bool ledger_decode(struct ledger_record *record, const void *key,
     size_t key_len, const void *value, size_t value_len,
     struct err *err) MUST_CHECK;
+
+/* The key alone, when the record cannot be read: kind and lane, or topic and
+ * partition.  False: it is no key of ours. */
+bool ledger_decode_key(struct ledger_record *record, const void *key,
+    size_t len) MUST_CHECK;
+
+/* May a record with this key stand in the lane?  Which lane an entry is of
+ * depends on their number, and is not looked at. */
+bool ledger_names_lane(const struct ledger_record *record, int32_t lane);
 
 /* False with the difference named when a lane's header belongs to somebody
  * else: another source cluster, flow, ledger topic, number of lanes, naming,

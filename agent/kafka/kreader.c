@@ -1,6 +1,7 @@
 #include "kreader.h"
 
 #include "clock.h"
+#include "kbroken.h"
 #include "klane.h"
 #include "kledger.h"
 #include "ksqueeze.h"
@@ -21,6 +22,7 @@ struct reader {
     struct err *err;
     rd_kafka_t *rk;
     struct ledger_batch *batch;
+    struct kbroken broken;
     size_t squeeze_at;
     int64_t still_ms; /* when standing still has lasted too long */
     char heard[160];  /* the newest error the client told */
@@ -87,22 +89,6 @@ stood_still(const struct reader *reader, const char *what)
     return STORE_RETRY;
 }
 
-static bool
-of_lane(const struct ledger_record *record, int32_t lane)
-{
-    switch (record->kind) {
-    case LEDGER_HEADER:
-        return record->header.lane == lane;
-    case LEDGER_CLAIM:
-        return record->claim.lane == lane;
-    case LEDGER_MARK:
-        return record->mark.lane == lane;
-    case LEDGER_ENTRY:
-        break; /* which lane it belongs to depends on their number */
-    }
-    return true;
-}
-
 /* False: broken, err has lane and offset. */
 static bool
 understand(struct reader *reader, const rd_kafka_message_t *message,
@@ -113,12 +99,43 @@ understand(struct reader *reader, const rd_kafka_message_t *message,
     memset(record, 0, sizeof *record);
     ok = ledger_decode(record, message->key, message->key_len, message->payload,
         message->len, reader->err);
-    if (ok && !of_lane(record, message->partition))
+    if (ok && !ledger_names_lane(record, message->partition))
         ok = err_set(reader->err, ERR_KAFKA, "it belongs to another lane");
     record->offset = message->offset;
     return ok || err_wrap(reader->err, "ledger %s, lane %d, offset %lld",
                      reader->o->topic, message->partition,
                      (long long)message->offset);
+}
+
+/* One that understand() refused, with its reason in err.  STORE_DONE: its key
+ * is one of the lane, and what counts may follow. */
+static enum store_result
+take_broken(struct reader *reader, const rd_kafka_message_t *message,
+    bool only_headers)
+{
+    struct ledger_record key;
+
+    if (!ledger_decode_key(&key, message->key, message->key_len) ||
+        !ledger_names_lane(&key, message->partition))
+        return STORE_BROKEN;
+    key.offset = message->offset;
+    if ((!only_headers || key.kind == LEDGER_HEADER) &&
+        !kbroken_note(&reader->broken, &key, reader->err))
+        return STORE_BROKEN;
+    *reader->err = (struct err){ .kind = ERR_NONE };
+    return STORE_DONE;
+}
+
+/* At the end of reading: is there one that counts? */
+static enum store_result
+any_broken(struct reader *reader, int64_t *offset)
+{
+    const struct err *why = kbroken_left(&reader->broken, offset);
+
+    if (why == NULL)
+        return STORE_DONE;
+    *reader->err = *why;
+    return STORE_BROKEN;
 }
 
 static bool
@@ -185,6 +202,7 @@ from_beginning(struct reader *reader, struct lane_read *read)
 {
     read->at_hint = false;
     reader->batch->n = 0;
+    reader->broken = (struct kbroken){ .n = 0 };
     return go_to(reader, read->wanted->lane, RD_KAFKA_OFFSET_BEGINNING)
                ? STORE_DONE
                : STORE_RETRY;
@@ -202,11 +220,13 @@ take_record(struct reader *reader, struct lane_read *read,
         return from_beginning(reader, read);
     if (!understand(reader, message, &record)) {
         *read->offset = message->offset;
-        return STORE_BROKEN;
+        return read->at_hint ? from_beginning(reader, read)
+                             : take_broken(reader, message, false);
     }
     if (read->at_hint && record.kind != LEDGER_MARK)
         return from_beginning(reader, read);
     read->at_hint = false;
+    kbroken_pass(&reader->broken, &record);
     if (!keep(reader, &record))
         return STORE_RETRY;
     if (record.kind == LEDGER_CLAIM &&
@@ -267,6 +287,8 @@ kreader_lane(const struct kledger_options *options, const struct kjob *job,
         result = over(&reader) ? stood_still(&reader, "own claim")
                                : read_on(&reader, &read);
     }
+    if (result == STORE_DONE)
+        result = any_broken(&reader, offset);
     if (result == STORE_DONE) {
         *batch = reader.batch;
         reader.batch = NULL;
@@ -379,10 +401,13 @@ take_header(struct reader *reader, struct share *share,
         return hear(reader, message);
     moved(reader);
     share->begun = true;
-    if (!understand(reader, message, &record))
-        return STORE_BROKEN;
+    if (!understand(reader, message, &record)) {
+        *again = at_hint;
+        return take_broken(reader, message, true);
+    }
     *again = at_hint &&
              (message->offset != share->from || record.kind != LEDGER_MARK);
+    kbroken_pass(&reader->broken, &record);
     if (record.kind != LEDGER_HEADER || keep_header(reader, &record))
         return STORE_DONE;
     return STORE_RETRY;
@@ -429,6 +454,7 @@ kreader_headers(const struct kledger_options *options, const struct kjob *job,
     struct reader reader = { .o = options, .job = job, .err = err };
     struct share *shares = NULL;
     enum store_result result = STORE_RETRY;
+    int64_t offset;
     int32_t n = 0;
 
     if (!reader_begin(&reader))
@@ -449,6 +475,8 @@ kreader_headers(const struct kledger_options *options, const struct kjob *job,
         moved(&reader);
         result = read_headers(&reader, shares, n);
     }
+    if (result == STORE_DONE)
+        result = any_broken(&reader, &offset);
     if (result == STORE_DONE) {
         *batch = reader.batch;
         reader.batch = NULL;

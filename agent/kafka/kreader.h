@@ -3,7 +3,10 @@
  * What ledgerstore.h's read and headers do.  No membership, nothing is
  * committed.  Of records with the same key only the newest is kept, as
  * compaction at the broker might have done already, so that memory follows
- * the number of partitions and not the age of the log.
+ * the number of partitions and not the age of the log.  So a record that
+ * cannot be understood counts only while no later one takes its place
+ * (kbroken.h); headers are not concerned with what is no header, each lane
+ * judges its own when it is taken over.
  *
  * Thread: one worker.  A call ends early when its job is cancelled.
  * Memory: a client during the call, and the batch it gives.

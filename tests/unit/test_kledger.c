@@ -4,150 +4,32 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "kafkafix.h"
-#include "kledger.h"
-#include "kworker.h"
+#include "ledgerfix.h"
 
 #include <semaphore.h>
-#include <stdatomic.h>
 
-#define LANE 1
 #define API_PRODUCE 0
 #define API_INIT_PRODUCER_ID 22
 #define API_ADD_PARTITIONS 24
 #define API_END_TXN 26
 
-/* The mock keeps transactions in form only: it fences nobody and shows what
- * was aborted.  What needs a real broker is in tests/system/ledger_probe. */
-struct scene {
-    struct kafkafix fix;
-    struct ledgerstore store;
-    struct kwatch *watch;
-    struct clock clock;
-    atomic_int_fast64_t ahead_ms; /* of this machine's clock */
-};
-
-static int64_t
-scene_now(void *ctx)
-{
-    struct scene *scene = ctx;
-
-    return clock_mono_ms(clock_system()) + atomic_load(&scene->ahead_ms);
-}
-
-/* Of the next scene. */
-static void (*configure)(rd_kafka_conf_t *conf);
-
-static int
-set_up(void **state)
-{
-    struct scene *scene = calloc(1, sizeof *scene);
-    struct err err;
-
-    assert_non_null(scene);
-    kafkafix_open(&scene->fix);
-    scene->watch = kworker_watch_new(NULL, NULL, &err);
-    assert_non_null(scene->watch);
-    scene->clock = (struct clock){ scene_now, scene_now, scene };
-    const struct kledger_options options = {
-        .target = &scene->fix.target,
-        .agent = "a1",
-        .flow = "telemetry",
-        .topic = "out",
-        .group_id = "kedge.plant7.telemetry",
-        .step_ms = 20000,
-        .clock = &scene->clock,
-        .configure = configure,
-        .wake = &scene->fix.wake,
-        .watch = scene->watch,
-    };
-    if (!kledger_open(&scene->store, &options, &err))
-        fail_msg("%s", err.text);
-    *state = scene;
-    return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    struct scene *scene = *state;
-
-    scene->store.ops->free(scene->store.self);
-    kworker_watch_drop(scene->watch);
-    kafkafix_close(&scene->fix);
-    free(scene);
-    return 0;
-}
-
-static enum store_result
-answer(struct scene *scene, struct store_answer *answer)
-{
-    int64_t deadline_ms = kafkafix_deadline();
-
-    while (!scene->store.ops->answer(scene->store.self, answer))
-        kafkafix_wait(&scene->fix, deadline_ms, "an answer");
-    return answer->result;
-}
-
-static enum store_result
-open_lane(struct scene *scene, struct store_answer *got)
-{
-    scene->store.ops->open(scene->store.self, LANE);
-    return answer(scene, got);
-}
-
-static enum store_result
-claim(struct scene *scene, const char *nonce, struct store_answer *got)
-{
-    struct ledger_claim it = { .lane = LANE, .wall_ms = 1 };
-
-    (void)snprintf(it.nonce, sizeof it.nonce, "%s", nonce);
-    scene->store.ops->claim(scene->store.self, LANE, &it);
-    return answer(scene, got);
-}
-
-static enum store_result
-commit(struct scene *scene, int n, struct store_answer *got)
-{
-    struct err err;
-    struct ledger_batch *batch = ledger_batch_new(1, &err);
-
-    assert_non_null(batch);
-    for (int i = 0; i < n; i++) {
-        struct ledger_record *record = ledger_batch_add(batch);
-
-        record->kind = LEDGER_ENTRY;
-        record->tombstone = i == 0 && n > 1;
-        (void)snprintf(record->entry.topic, sizeof record->entry.topic,
-            "topic-%d", i);
-        (void)snprintf(record->entry.target_topic,
-            sizeof record->entry.target_topic, "plant7.topic-%d", i);
-        record->entry.next_offset = 100 + i;
-        record->entry.target_offset = -1;
-        record->entry.leader_epoch = -1;
-    }
-    scene->store.ops->commit(scene->store.self, LANE, &batch);
-    assert_null(batch);
-    return answer(scene, got);
-}
-
 static void
 a_lane_is_taken_over_and_written(void **state)
 {
-    struct scene *scene = *state;
+    struct ledgerfix *scene = *state;
     struct store_answer got;
     const struct ledger_record *record = NULL;
 
-    assert_int_equal(open_lane(scene, &got), STORE_DONE);
-    assert_int_equal(got.lane, LANE);
+    assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_DONE);
+    assert_int_equal(got.lane, LEDGERFIX_LANE);
     assert_int_equal(got.step, STORE_OPEN);
-    assert_int_equal(claim(scene, "first", &got), STORE_DONE);
+    assert_int_equal(ledgerfix_claim(scene, "first", &got), STORE_DONE);
     assert_int_equal(got.offset, 0);
-    assert_int_equal(commit(scene, 3, &got), STORE_DONE);
+    assert_int_equal(ledgerfix_commit(scene, 3, &got), STORE_DONE);
     assert_int_equal(got.offset, 1);
-    assert_int_equal(claim(scene, "second", &got), STORE_DONE);
-    scene->store.ops->read(scene->store.self, LANE, -1, "second");
-    assert_int_equal(answer(scene, &got), STORE_DONE);
+    assert_int_equal(ledgerfix_claim(scene, "second", &got), STORE_DONE);
+    scene->store.ops->read(scene->store.self, LEDGERFIX_LANE, -1, "second");
+    assert_int_equal(ledgerfix_answer(scene, &got), STORE_DONE);
     assert_int_equal(got.step, STORE_READ);
     assert_int_equal(got.records->n, 5);
     assert_int_equal(got.offset, 4);
@@ -163,21 +45,21 @@ a_lane_is_taken_over_and_written(void **state)
 static void
 an_empty_commit_is_nothing_to_do(void **state)
 {
-    struct scene *scene = *state;
+    struct ledgerfix *scene = *state;
     struct store_answer got;
 
-    assert_int_equal(open_lane(scene, &got), STORE_DONE);
-    assert_int_equal(commit(scene, 0, &got), STORE_DONE);
+    assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_DONE);
+    assert_int_equal(ledgerfix_commit(scene, 0, &got), STORE_DONE);
     assert_int_equal(got.offset, -1);
 }
 
 static void
 without_a_client_nothing_is_taken_for_done(void **state)
 {
-    struct scene *scene = *state;
+    struct ledgerfix *scene = *state;
     struct store_answer got;
 
-    assert_int_equal(commit(scene, 1, &got), STORE_UNKNOWN);
+    assert_int_equal(ledgerfix_commit(scene, 1, &got), STORE_UNKNOWN);
 }
 
 /* What the broker says to one request of a commit of two records, and whether
@@ -216,66 +98,66 @@ static const struct {
 static void
 what_a_broker_says_has_its_result(void **state)
 {
-    struct scene *scene = *state;
+    struct ledgerfix *scene = *state;
     struct store_answer got;
 
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
-        if (open_lane(scene, &got) != STORE_DONE)
+        if (ledgerfix_open_lane(scene, &got) != STORE_DONE)
             fail_msg("%s: %s", faults[i].label, got.err.text);
         rd_kafka_mock_push_request_errors(scene->fix.to, faults[i].api, 1,
             faults[i].code);
-        if (commit(scene, 2, &got) != faults[i].want)
+        if (ledgerfix_commit(scene, 2, &got) != faults[i].want)
             fail_msg("%s: result %d, %s", faults[i].label, got.result,
                 got.err.text);
         if (got.result != STORE_DONE && got.err.kind == ERR_NONE)
             fail_msg("%s: no reason given", faults[i].label);
         /* The mock may want a new epoch first, which is a retry more. */
         for (int tries = 0; tries < 3 && got.result != STORE_DONE; tries++)
-            (void)commit(scene, 1, &got);
+            (void)ledgerfix_commit(scene, 1, &got);
         if ((got.result == STORE_DONE) != faults[i].then)
             fail_msg("%s: then result %d, %s", faults[i].label, got.result,
                 got.err.text);
-        scene->store.ops->close(scene->store.self, LANE);
+        scene->store.ops->close(scene->store.self, LEDGERFIX_LANE);
     }
 }
 
 static void
 who_may_not_use_the_id_is_refused(void **state)
 {
-    struct scene *scene = *state;
+    struct ledgerfix *scene = *state;
     struct store_answer got;
 
     rd_kafka_mock_push_request_errors(scene->fix.to, API_INIT_PRODUCER_ID, 1,
         RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED);
-    assert_int_equal(open_lane(scene, &got), STORE_REFUSED);
+    assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_REFUSED);
     assert_int_not_equal(got.err.kind, ERR_NONE);
-    assert_int_equal(open_lane(scene, &got), STORE_DONE);
+    assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_DONE);
 }
 
 static void
 closing_drops_the_answer_and_a_new_open_has_its_own(void **state)
 {
-    struct scene *scene = *state;
+    struct ledgerfix *scene = *state;
     struct store_answer got;
 
     for (int i = 0; i < 5; i++) {
-        scene->store.ops->open(scene->store.self, LANE);
-        scene->store.ops->close(scene->store.self, LANE);
+        scene->store.ops->open(scene->store.self, LEDGERFIX_LANE);
+        scene->store.ops->close(scene->store.self, LEDGERFIX_LANE);
     }
-    scene->store.ops->close(scene->store.self, LANE + 1);
-    assert_int_equal(open_lane(scene, &got), STORE_DONE);
+    scene->store.ops->close(scene->store.self, LEDGERFIX_LANE + 1);
+    assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_DONE);
     assert_false(scene->store.ops->answer(scene->store.self, &got));
-    assert_int_equal(claim(scene, "nonce", &got), STORE_DONE);
+    assert_int_equal(ledgerfix_claim(scene, "nonce", &got), STORE_DONE);
 }
 
 static void
 headers_of_an_empty_ledger_are_none(void **state)
 {
-    struct scene *scene = *state;
+    struct ledgerfix *scene = *state;
     struct store_answer got;
 
     scene->store.ops->headers(scene->store.self);
-    assert_int_equal(answer(scene, &got), STORE_DONE);
+    assert_int_equal(ledgerfix_answer(scene, &got), STORE_DONE);
     assert_int_equal(got.lane, -1);
     assert_int_equal(got.records->n, 0);
     ledger_batch_free(got.records);
@@ -284,18 +166,18 @@ headers_of_an_empty_ledger_are_none(void **state)
 static void
 a_store_can_be_freed_while_it_works(void **state)
 {
-    struct scene *scene = *state;
+    struct ledgerfix *scene = *state;
 
     for (int32_t lane = 0; lane < KAFKAFIX_PARTITIONS; lane++)
         scene->store.ops->open(scene->store.self, lane);
     scene->store.ops->headers(scene->store.self);
-    /* tear_down() does it; it must not wait for any of these in vain. */
+    /* ledgerfix_tear_down() does it; it must not wait for any of these in vain. */
     assert_non_null(scene->store.self);
 }
 
 /* What is abandoned outlives its store, so it is kept where it can be found. */
 static struct {
-    struct scene *scene;
+    struct ledgerfix *scene;
     void *store;
     sem_t entered, go;
     atomic_bool hangs;
@@ -316,30 +198,30 @@ hanging_configure(rd_kafka_conf_t *conf)
 static void
 a_call_that_does_not_come_back_is_told_and_left_behind(void **state)
 {
-    struct scene *scene = NULL;
+    struct ledgerfix *scene = NULL;
     struct store_answer got;
 
     (void)state;
-    configure = hanging_configure;
-    assert_int_equal(set_up((void **)&kept.scene), 0);
-    configure = NULL;
+    ledgerfix_configure = hanging_configure;
+    assert_int_equal(ledgerfix_set_up((void **)&kept.scene), 0);
+    ledgerfix_configure = NULL;
     scene = kept.scene;
     kept.store = scene->store.self;
     assert_int_equal(sem_init(&kept.entered, 0, 0), 0);
     assert_int_equal(sem_init(&kept.go, 0, 0), 0);
     atomic_store(&kept.hangs, true);
-    scene->store.ops->open(scene->store.self, LANE);
+    scene->store.ops->open(scene->store.self, LEDGERFIX_LANE);
     assert_int_equal(sem_wait(&kept.entered), 0);
     assert_false(scene->store.ops->answer(scene->store.self, &got));
     atomic_store(&scene->ahead_ms, 60000);
-    assert_int_equal(answer(scene, &got), STORE_OVERDUE);
-    assert_int_equal(got.lane, LANE);
+    assert_int_equal(ledgerfix_answer(scene, &got), STORE_OVERDUE);
+    assert_int_equal(got.lane, LEDGERFIX_LANE);
     assert_int_equal(got.step, STORE_OPEN);
     assert_true(got.err.retry);
-    scene->store.ops->close(scene->store.self, LANE);
-    assert_int_equal(open_lane(scene, &got), STORE_DONE);
+    scene->store.ops->close(scene->store.self, LEDGERFIX_LANE);
+    assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_DONE);
     (void)sem_post(&kept.go);
-    assert_int_equal(claim(scene, "nonce", &got), STORE_DONE);
+    assert_int_equal(ledgerfix_claim(scene, "nonce", &got), STORE_DONE);
     scene->store.ops->free(scene->store.self);
 }
 
@@ -376,46 +258,47 @@ intercept(rd_kafka_conf_t *conf)
 static void
 a_batch_that_is_left_behind_is_counted(void **state)
 {
-    struct scene *scene = NULL;
+    struct ledgerfix *scene = NULL;
     struct store_answer got;
     struct err err;
     struct ledger_batch *batch = ledger_batch_new(3, &err);
 
     (void)state;
-    configure = intercept;
-    assert_int_equal(set_up((void **)&kept.scene), 0);
-    configure = NULL;
+    ledgerfix_configure = intercept;
+    assert_int_equal(ledgerfix_set_up((void **)&kept.scene), 0);
+    ledgerfix_configure = NULL;
     scene = kept.scene;
     kept.store = scene->store.self;
     assert_int_equal(sem_init(&kept.entered, 0, 0), 0);
     assert_int_equal(sem_init(&kept.go, 0, 0), 0);
-    assert_int_equal(open_lane(scene, &got), STORE_DONE);
-    assert_int_equal(claim(scene, "nonce", &got), STORE_DONE);
+    assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_DONE);
+    assert_int_equal(ledgerfix_claim(scene, "nonce", &got), STORE_DONE);
     assert_non_null(batch);
     for (int i = 0; i < 3; i++) {
         struct ledger_record *record = ledger_batch_add(batch);
 
         record->kind = LEDGER_MARK;
-        record->mark.lane = LANE;
+        record->mark.lane = LEDGERFIX_LANE;
     }
     assert_int_equal(scene->store.ops->leaked(scene->store.self), 0);
     atomic_store(&kept.hangs, true);
-    scene->store.ops->commit(scene->store.self, LANE, &batch);
+    scene->store.ops->commit(scene->store.self, LEDGERFIX_LANE, &batch);
     assert_int_equal(sem_wait(&kept.entered), 0);
     atomic_store(&scene->ahead_ms, 60000);
-    assert_int_equal(answer(scene, &got), STORE_OVERDUE);
+    assert_int_equal(ledgerfix_answer(scene, &got), STORE_OVERDUE);
     assert_int_equal(got.step, STORE_COMMIT);
     assert_int_equal(scene->store.ops->leaked(scene->store.self),
         6 * sizeof(struct ledger_record));
-    scene->store.ops->close(scene->store.self, LANE);
-    assert_int_equal(open_lane(scene, &got), STORE_DONE);
+    scene->store.ops->close(scene->store.self, LEDGERFIX_LANE);
+    assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_DONE);
     assert_int_equal(scene->store.ops->leaked(scene->store.self),
         6 * sizeof(struct ledger_record));
     (void)sem_post(&kept.go);
     scene->store.ops->free(scene->store.self);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, ledgerfix_set_up, ledgerfix_tear_down)
 
 int
 main(void)
