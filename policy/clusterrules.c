@@ -4,6 +4,7 @@
 #include "yaml_tree.h"
 
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 
 void
@@ -19,6 +20,7 @@ clusterrules_tls_version(const struct judge *judge,
         findings_add(judge->found, "KP056", SEVERITY_REFUSE, value->at,
             "min_version: '%.20s': needed is \"1.2\" or \"1.3\"",
             cluster->tls.min_version);
+        findings_remedy(judge->found, "min_version: \"1.2\"");
         return;
     }
     for (size_t i = 0; value != NULL && i < policy->n_clusters; i++) {
@@ -43,8 +45,9 @@ clusterrules_plaintext_at_home(const struct judge *judge,
     const char *site = judge->policy->site;
 
     if (value == NULL || cluster->tls.on || site == NULL ||
-        cluster->site == NULL || strcmp(cluster->site, site) == 0)
-        return;
+        cluster->site == NULL || strcmp(cluster->site, site) == 0 ||
+        !judge_site_is_known(judge))
+        return; /* KP041 says that nothing is here */
     findings_add(judge->found, "KP057", SEVERITY_REFUSE, value->at,
         "plaintext to cluster '%s' at %s: this agent is at %s, and plaintext "
         "is for its own site only",
@@ -103,28 +106,63 @@ is_public(const char *host)
     return false; /* a name: judged when it is dialled */
 }
 
+/* Is the address, which is no name, in the network, "192.0.2.0/24"? */
+static bool
+is_within(const char *host, const char *network)
+{
+    char front[64];
+    unsigned char at[16], net[16];
+    int family = strchr(host, ':') != NULL ? AF_INET6 : AF_INET;
+    size_t len = strcspn(network, "/"), bits = 0;
+
+    if (network[len] == '\0' || len >= sizeof front)
+        return false;
+    memcpy(front, network, len);
+    front[len] = '\0';
+    if (inet_pton(family, host, at) != 1 || inet_pton(family, front, net) != 1)
+        return false;
+    bits = (size_t)atoi(network + len + 1);
+    for (size_t i = 0; i < bits; i++)
+        if (((at[i / 8] ^ net[i / 8]) >> (7 - i % 8) & 1) != 0)
+            return false;
+    return true;
+}
+
+static bool
+is_listed(const struct policy_cluster *cluster, const char *host)
+{
+    for (size_t i = 0; i < cluster->plaintext_networks.n; i++)
+        if (is_within(host, cluster->plaintext_networks.items[i]))
+            return true;
+    return false;
+}
+
 void
 clusterrules_public_plaintext(const struct judge *judge,
     const struct policy_cluster *cluster)
 {
     const struct yaml *list =
         judge_cluster_said(judge, cluster, NULL, "bootstrap");
+    const struct yaml *networks =
+        yaml_find(judge_node(judge, "clusters", cluster->name),
+            "plaintext_networks");
     char host[256];
     int port = 0;
 
     if (cluster->tls.on ||
         judge_cluster_said(judge, cluster, NULL, "tls") == NULL ||
-        cluster->plaintext_networks.n > 0 || list == NULL ||
-        list->kind != YAML_LIST)
-        return;
+        list == NULL || list->kind != YAML_LIST ||
+        (networks != NULL && networks->n != cluster->plaintext_networks.n))
+        return; /* or some of it was not understood */
     for (const struct yaml *item = list->first; item; item = item->next)
         if (item->kind == YAML_TEXT &&
             format_split_address(item->text, host, sizeof host, &port) &&
-            is_public(host)) {
+            is_public(host) && !is_listed(cluster, host)) {
             findings_add(judge->found, "KP062", SEVERITY_REFUSE, item->at,
                 "plaintext to %s, which is neither a private nor a loopback "
-                "address",
-                host);
+                "address%s",
+                host,
+                networks != NULL ? ", nor in one of plaintext_networks" : "");
             findings_remedy(judge->found, "plaintext_networks: [%s/%d]", host,
                 strchr(host, ':') != NULL ? 128 : 32);
         }
@@ -153,10 +191,25 @@ clusterrules_networks_used(const struct judge *judge,
     const struct yaml *value =
         judge_cluster_said(judge, cluster, NULL, "plaintext_networks");
 
-    if (value != NULL && cluster->tls.on && cluster->plaintext_networks.n > 0)
+    if (value == NULL)
+        return;
+    if (cluster->tls.on && cluster->plaintext_networks.n > 0) {
         judge_refuse(judge, "KP066", value->at,
             "plaintext_networks has no effect: this cluster is reached over "
             "TLS");
+        findings_remedy(judge->found, "take it out");
+    }
+    for (const struct yaml *item = value->first;
+         item != NULL && !cluster->tls.on; item = item->next)
+        if (item->kind == YAML_TEXT && format_is_network(item->text) &&
+            strcmp(strchr(item->text, '/'), "/0") == 0) {
+            findings_add(judge->found, "KP062", SEVERITY_REFUSE, item->at,
+                "%.60s is every address there is, and not a network of this "
+                "site",
+                item->text);
+            findings_remedy(judge->found,
+                "name the networks of the site, as 192.0.2.0/24");
+        }
 }
 
 void
@@ -168,8 +221,9 @@ clusterrules_cluster_used(const struct judge *judge,
     for (size_t i = 0; i < policy->n_flows; i++)
         if (policy->flows[i].from == cluster ||
             policy->flows[i].to == cluster || policy->flows[i].from == NULL ||
-            policy->flows[i].to == NULL)
-            return;
+            policy->flows[i].to == NULL ||
+            policy->flows[i].from == policy->flows[i].to)
+            return; /* or it may be meant there, and that is said already */
     if (policy->n_flows > 0)
         findings_add(judge->found, "KP086", SEVERITY_WARNING,
             judge_node(judge, "clusters", cluster->name)->key_at,

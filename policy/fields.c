@@ -33,7 +33,7 @@ static const struct field measured_rows[] = {
         .help = "When the two placements were compared; after 180 days it is "
                 "time to compare again." },
     { "ratio", FIELD_TEXT, AT(policy_placement, measured_ratio),
-        .required = true,
+        .required = true, .form = FORM_RATIO,
         .help = "Throughput of producing remotely to that of consuming "
                 "remotely, as measured." },
 };

@@ -52,12 +52,34 @@ is_placed(const struct judge *judge, const struct policy_flow *flow)
            flow->to->site != NULL;
 }
 
+/* The agent is nowhere: said at its site, once for all flows. */
+static void
+refuse_site(const struct judge *judge)
+{
+    const struct policy *policy = judge->policy;
+    const struct yaml *value =
+        yaml_find(yaml_find(policy->tree, "agent"), "site");
+    const char *names[101] = { NULL };
+
+    for (size_t i = 0; i < policy->n_clusters && i < 100; i++)
+        names[i] = policy->clusters[i].site;
+    findings_add(judge->found, "KP041", SEVERITY_REFUSE, value->at,
+        "no cluster is at '%s', where this agent runs", policy->site);
+    if (nearest_word(policy->site, names) != NULL)
+        findings_remedy(judge->found, "site: %s",
+            nearest_word(policy->site, names));
+}
+
 void
 flowrules_one_side_here(const struct judge *judge,
     const struct policy_flow *flow)
 {
     const char *site = judge->policy->site;
 
+    if (is_placed(judge, flow) && !judge_site_is_known(judge)) {
+        refuse_site(judge);
+        return;
+    }
     if (!is_placed(judge, flow) || strcmp(flow->from->site, site) == 0 ||
         strcmp(flow->to->site, site) == 0)
         return;
@@ -90,6 +112,9 @@ flowrules_runs_at(const struct judge *judge, const struct policy_flow *flow)
         "runs_at: %s, but flow '%s' runs at its %s: this agent is at %s",
         where == POLICY_AT_SOURCE ? "source" : "target", flow->name,
         flow->at_source ? "source" : "target", judge->policy->site);
+    findings_remedy(judge->found,
+        "runs_at: %s\n# or correct the sites of agent and clusters",
+        flow->at_source ? "source" : "target");
 }
 
 void
@@ -149,6 +174,11 @@ flowrules_measured(const struct judge *judge, const struct policy_flow *flow)
         findings_add(judge->found, "KP061", SEVERITY_WARNING,
             judge_flow(judge, flow)->key_at,
             "because: encryption, measured on %s: older than 180 days", date);
+    else if (wall_ms > judge->now_wall_ms + DAY_MS)
+        findings_add(judge->found, "KP061", SEVERITY_WARNING,
+            judge_flow(judge, flow)->key_at,
+            "because: encryption, measured on %s: that day is still to come",
+            date);
     else
         return;
     findings_remedy(judge->found,
@@ -157,23 +187,64 @@ flowrules_measured(const struct judge *judge, const struct policy_flow *flow)
 
 /* ---- always --------------------------------------------------------------- */
 
-void
-flowrules_idempotence(const struct judge *judge, const struct policy_flow *flow)
-{
-    const struct yaml *value =
-        judge_said(judge, flow, "producer", "enable.idempotence");
+#define WORDS(...)        \
+    (const char *const[]) \
+    {                     \
+        __VA_ARGS__, NULL \
+    }
 
-    if (value != NULL && !flow->idempotence)
-        judge_refuse(judge, "KP050", value->at,
-            "enable.idempotence: false: a retry could write a record twice, "
-            "or out of order");
+/* Settings that people bring, and what they may say.  The first word is ours. */
+static const struct assertion {
+    const char *code, *section, *key;
+    const char *const *words;
+    const char *why;
+} assertions[] = {
+    { "KP050", "producer", "enable.idempotence", WORDS("true"),
+        "a retry could write a record twice, or out of order" },
+    { "KP052", "producer", "delivery.timeout.ms",
+        WORDS("unlimited", "2147483647"),
+        "a record that is given up after some time is lost" },
+    { "KP053", "consumer", "auto.offset.reset", WORDS("error", "none"),
+        "a position that is gone must not be jumped over in silence, and where "
+        "to begin is topics.start" },
+    { "KP054", "consumer", "check.crcs", WORDS("true"),
+        "a record that was damaged on the way would be forwarded" },
+    { "KP055", "consumer", "enable.auto.commit", WORDS("false"),
+        "positions are stored after the target's acknowledgement only" },
+    { "KP059", "consumer", "isolation.level", WORDS("read_committed"),
+        "records of aborted transactions would be forwarded" },
+};
+
+static bool
+is_one_of(const char *text, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (strcmp(text, *words) == 0)
+            return true;
+    return false;
+}
+
+void
+flowrules_assertions(const struct judge *judge, const struct policy_flow *flow)
+{
+    for (size_t i = 0; i < sizeof assertions / sizeof assertions[0]; i++) {
+        const struct assertion *one = &assertions[i];
+        const struct yaml *value =
+            judge_said(judge, flow, one->section, one->key);
+
+        if (value == NULL || is_one_of(value->text, one->words))
+            continue;
+        findings_add(judge->found, one->code, SEVERITY_REFUSE, value->at,
+            "%s: %.40s: %s", one->key, value->text, one->why);
+        findings_remedy(judge->found, "%s: %s", one->key, one->words[0]);
+    }
 }
 
 void
 flowrules_in_flight(const struct judge *judge, const struct policy_flow *flow)
 {
-    const struct yaml *value = judge_said(judge, flow, "producer",
-        "max.in.flight.requests.per.connection");
+    static const char key[] = "max.in.flight.requests.per.connection";
+    const struct yaml *value = judge_said(judge, flow, "producer", key);
 
     if (value == NULL || flow->in_flight == 5)
         return;
@@ -185,72 +256,7 @@ flowrules_in_flight(const struct judge *judge, const struct policy_flow *flow)
         judge_refuse(judge, "KP051", value->at,
             "max.in.flight.requests.per.connection: order and uniqueness hold "
             "up to 5 only");
-}
-
-void
-flowrules_no_timeout(const struct judge *judge, const struct policy_flow *flow)
-{
-    const struct yaml *value =
-        judge_said(judge, flow, "producer", "delivery.timeout.ms");
-
-    if (value != NULL && strcmp(value->text, "unlimited") != 0 &&
-        strcmp(value->text, "2147483647") != 0)
-        judge_refuse(judge, "KP052", value->at,
-            "delivery.timeout.ms: a record that is given up after some time "
-            "is lost; needed: unlimited");
-}
-
-void
-flowrules_no_jump(const struct judge *judge, const struct policy_flow *flow)
-{
-    const struct yaml *value =
-        judge_said(judge, flow, "consumer", "auto.offset.reset");
-
-    if (value != NULL && strcmp(value->text, "error") != 0 &&
-        strcmp(value->text, "none") != 0)
-        judge_refuse(judge, "KP053", value->at,
-            "auto.offset.reset: a position that is gone must not be jumped "
-            "over in silence; needed: error (topics.start says where to "
-            "begin)");
-}
-
-void
-flowrules_crcs(const struct judge *judge, const struct policy_flow *flow)
-{
-    const struct yaml *value =
-        judge_said(judge, flow, "consumer", "check.crcs");
-
-    if (value != NULL && !flow->check_crcs)
-        judge_refuse(judge, "KP054", value->at,
-            "check.crcs: false: a record that was damaged on the way would be "
-            "forwarded");
-}
-
-void
-flowrules_no_auto_commit(const struct judge *judge,
-    const struct policy_flow *flow)
-{
-    const struct yaml *value =
-        judge_said(judge, flow, "consumer", "enable.auto.commit");
-
-    if (value != NULL && flow->auto_commit)
-        judge_refuse(judge, "KP055", value->at,
-            "enable.auto.commit: true: positions are stored after the "
-            "target's acknowledgement only");
-}
-
-void
-flowrules_committed(const struct judge *judge, const struct policy_flow *flow)
-{
-    const struct yaml *value =
-        judge_said(judge, flow, "consumer", "isolation.level");
-
-    if (value == NULL || strcmp(value->text, "read_committed") == 0)
-        return;
-    judge_refuse(judge, "KP059", value->at,
-        "isolation.level: records of aborted transactions would be forwarded; "
-        "needed: read_committed");
-    findings_remedy(judge->found, "isolation.level: read_committed");
+    findings_remedy(judge->found, "%s: 5", key);
 }
 
 void

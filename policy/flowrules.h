@@ -25,13 +25,8 @@ flowrules_fn flowrules_encryption;
 flowrules_fn flowrules_measured;
 
 /* What nobody may take back, in each placement. */
-flowrules_fn flowrules_idempotence;
+flowrules_fn flowrules_assertions; /* KP050, KP052 to KP055, KP059 */
 flowrules_fn flowrules_in_flight;
-flowrules_fn flowrules_no_timeout;
-flowrules_fn flowrules_no_jump;
-flowrules_fn flowrules_crcs;
-flowrules_fn flowrules_no_auto_commit;
-flowrules_fn flowrules_committed;
 
 /* Names and copies at the target. */
 flowrules_fn flowrules_separator;

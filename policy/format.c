@@ -363,3 +363,15 @@ format_is_date(const char *text)
 
     return take_date(&text, &days) && *text == '\0';
 }
+
+bool
+format_is_ratio(const char *text)
+{
+    int64_t whole = 0, part = 0;
+
+    if (!take_digits(&text, &whole))
+        return false;
+    if (*text == '.' && (++text, !take_digits(&text, &part)))
+        return false;
+    return *text == '\0' && (whole > 0 || part > 0);
+}

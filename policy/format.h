@@ -48,7 +48,8 @@ bool format_is_path(const char *text);    /* absolute */
 /* RFC 3339 in UTC ("2026-11-30T21:56:12Z", with a fraction or not, or with an
  * offset), or the date alone; since 1970. */
 bool format_time(const char *text, int64_t *wall_ms);
-bool format_is_date(const char *text); /* 2026-11-30 */
+bool format_is_date(const char *text);  /* 2026-11-30 */
+bool format_is_ratio(const char *text); /* 1.8, 2; above 0 */
 
 /* Splits host and port; the host without brackets into `host`. */
 bool format_split_address(const char *text, char *host, size_t size, int *port);

@@ -11,6 +11,20 @@ judge_refuse(const struct judge *judge, const char *code, struct span at,
     findings_add(judge->found, code, SEVERITY_REFUSE, at, "%s", text);
 }
 
+bool
+judge_site_is_known(const struct judge *judge)
+{
+    const struct policy *policy = judge->policy;
+
+    if (policy->site == NULL)
+        return true;
+    for (size_t i = 0; i < policy->n_clusters; i++)
+        if (policy->clusters[i].site == NULL ||
+            strcmp(policy->clusters[i].site, policy->site) == 0)
+            return true;
+    return false;
+}
+
 struct yaml *
 judge_node(const struct judge *judge, const char *section, const char *name)
 {

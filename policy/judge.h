@@ -19,6 +19,9 @@ struct judge {
 void judge_refuse(const struct judge *judge, const char *code, struct span at,
     const char *text);
 
+/* False when no cluster is at the agent's site, and there are sites to tell. */
+bool judge_site_is_known(const struct judge *judge);
+
 /* The named thing of "clusters" or "flows". */
 struct yaml *judge_node(const struct judge *judge, const char *section,
     const char *name);

@@ -222,13 +222,8 @@ static const struct rule {
     { "KP043", .flow = flowrules_promises }, /* and KP044 to KP048 */
     { "KP060", .flow = flowrules_encryption },
     { "KP061", .flow = flowrules_measured },
-    { "KP050", .flow = flowrules_idempotence },
+    { "KP050", .flow = flowrules_assertions }, /* KP052 to KP055, KP059 */
     { "KP051", .flow = flowrules_in_flight },
-    { "KP052", .flow = flowrules_no_timeout },
-    { "KP053", .flow = flowrules_no_jump },
-    { "KP054", .flow = flowrules_crcs },
-    { "KP055", .flow = flowrules_no_auto_commit },
-    { "KP059", .flow = flowrules_committed },
     { "KP056", .cluster = clusterrules_tls_version }, /* and KP065 */
     { "KP057", .cluster = clusterrules_plaintext_at_home },
     { "KP058", .cluster = clusterrules_verified },

@@ -194,10 +194,13 @@ read_section(const struct reader *reader, const struct field *field,
     if (field->inner->switched && node->kind == YAML_TEXT) {
         read_table(reader, field->inner, NULL, base);
         *on = strcmp(node->text, "on") == 0;
-        if (!*on && strcmp(node->text, "off") != 0)
+        if (!*on && strcmp(node->text, "off") != 0) {
             findings_add(reader->found, "KP024", SEVERITY_REFUSE, node->at,
                 "%s: '%.60s' is neither on, off, nor a map of keys", field->key,
                 node->text);
+            findings_remedy(reader->found, "%s: on\n%s: off", field->key,
+                field->key);
+        }
         return;
     }
     if (field->inner->switched)
@@ -356,8 +359,8 @@ static void
 refuse_missing(const struct reader *reader, const struct field_table *table,
     const struct yaml *node, const bool *excused)
 {
-    char list[512] = "", place[PLACE_SIZE];
-    size_t used = 0;
+    char list[512] = "", lines[2048] = "", place[PLACE_SIZE];
+    size_t used = 0, written = 0;
 
     for (size_t i = 0; i < table->n && used < sizeof list; i++) {
         const struct field *field = &table->fields[i];
@@ -367,11 +370,16 @@ refuse_missing(const struct reader *reader, const struct field_table *table,
             continue;
         used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'",
             used > 0 ? ", " : "", field->key);
+        if (written < sizeof lines)
+            written += (size_t)snprintf(lines + written, sizeof lines - written,
+                "%s%s: ...    # %s", written > 0 ? "\n" : "", field->key,
+                field->help);
     }
     if (used == 0)
         return;
     findings_add(reader->found, "KP022", SEVERITY_REFUSE, yaml_place(node),
         "%s needs %s as well", place_text(reader, table->what, place), list);
+    findings_remedy(reader->found, "%s", lines);
 }
 
 static void

@@ -44,6 +44,7 @@ enum field_form {
     FORM_NETWORK,
     FORM_PATH,
     FORM_DATE,
+    FORM_RATIO,
     FORM_SECRET_PATH,  /* a path; what stands there instead is not shown */
     FORM_SECRET_PLACE, /* a map: text itself would be the secret */
     FORM_N,

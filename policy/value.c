@@ -21,6 +21,7 @@ static const struct {
     [FORM_PATH] = { format_is_path, "KP038", "a path that starts with '/'" },
     [FORM_SECRET_PATH] = { format_is_path, "KP038",
         "a path that starts with '/'" },
+    [FORM_RATIO] = { format_is_ratio, "KP026", "a number, as 1.8" },
     [FORM_DATE] = { format_is_date, "KP036", "a date, as 2026-11-30" },
 };
 

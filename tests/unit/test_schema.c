@@ -153,7 +153,11 @@ test_words(void **state)
         "KP030", "password.sealed is not in this version",
         "password: {file: /etc/kedge/secrets/NAME}");
     expect_remedy("    site: eu-west-1\n    bootstrap: [b1.cloud.test:9093]\n",
-        "", "KP022", "clusters.cloud needs 'site', 'bootstrap' as well", NULL);
+        "", "KP022", "clusters.cloud needs 'site', 'bootstrap' as well",
+        "site: ...    # Where the cluster is.\n"
+        "bootstrap: ...    # Brokers to begin with, host:port.");
+    expect_remedy("tls: off", "tls: no", "KP024",
+        "tls: 'no' is neither on, off, nor a map of keys", "tls: on\ntls: off");
     expect_remedy("[orders]", "orders", "KP023", "include: needs a list",
         "include: ['orders']");
     expect_remedy("72h", "72", "KP025", "outage_budget: '72' has no unit",
