@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 struct unit {
     const char *name;
@@ -141,6 +142,23 @@ struct scale {
     size_t n;
 };
 
+/* "hours", "Min", "MB/s": the unit whose first letter that is. */
+static const struct unit *
+begins_so(const struct scale *scale, const char *word)
+{
+    bool ms =
+        strncasecmp(word, "ms", 2) == 0 || strncasecmp(word, "mil", 3) == 0;
+
+    for (size_t i = 0; *word != '\0' && i < scale->n; i++) {
+        const char *name = scale->units[i].name;
+
+        if (strcmp(name, "ms") == 0 ? ms
+                                    : !ms && strncasecmp(word, name, 1) == 0)
+            return &scale->units[i];
+    }
+    return NULL;
+}
+
 static bool
 guess(char *text, size_t size, const char *number, const struct scale *scale,
     int64_t min, int64_t max)
@@ -150,11 +168,15 @@ guess(char *text, size_t size, const char *number, const struct scale *scale,
     int64_t bare = 0;
 
     text[0] = '\0';
-    if (!take_digits(&end, &bare) || *end != '\0')
+    if (!take_digits(&end, &bare))
         return false;
+    if (*end != '\0') {
+        best = begins_so(scale, end + strspn(end, " "));
+        min = max = 0;
+    }
     if (min < 1)
         min = 1;
-    for (size_t i = 0; i < scale->n; i++) {
+    for (size_t i = 0; max > 0 && i < scale->n; i++) {
         const struct unit *unit = &scale->units[i];
         double scaled = (double)bare * (double)unit->factor;
 

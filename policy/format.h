@@ -31,9 +31,10 @@ enum format_result format_int(const char *text, int64_t *number);
 void format_duration_text(char *text, size_t size, int64_t ms);
 void format_bytes_text(char *text, size_t size, int64_t bytes);
 
-/* A bare number with the unit that was most likely meant: within min..max, the
- * one that is nearest to its middle (as a ratio).  Without limits (max 0) it is
- * s or MiB.  False with an empty text: no unit makes it fit. */
+/* A number with the unit that was most likely meant.  Behind a bare one: within
+ * min..max, the one that is nearest to its middle (as a ratio); without limits
+ * (max 0) s or MiB.  Behind "64 M", "10 min" and the like: the one that begins
+ * so.  False with an empty text: no unit makes it fit. */
 bool format_duration_guess(char *text, size_t size, const char *number,
     int64_t min, int64_t max);
 bool format_bytes_guess(char *text, size_t size, const char *number,

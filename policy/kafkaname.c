@@ -10,6 +10,7 @@
 #define LOGIN \
     "sasl: {mechanism: SCRAM-SHA-512, username: NAME, password: {file: FILE}}"
 #define ITSELF "kedge sets it itself: take it out"
+#define PLACE "a record keeps the partition that it has: take it out"
 #define BYTES "records stay the bytes that they are: take it out"
 
 /* clang-format off */
@@ -83,6 +84,21 @@ static const struct kafkaname names[] = {
     { "exactly.once.source.support", "flows.NAME", "delivery", NULL },
     { "listeners", NULL, NULL, "kedge listens to no one but its admin socket: "
         "take it out" },
+    { "request.timeout.ms", NULL, NULL, ITSELF },
+    { "transaction.timeout.ms", NULL, NULL, ITSELF },
+    { "session.timeout.ms", NULL, NULL, ITSELF },
+    { "heartbeat.interval.ms", NULL, NULL, ITSELF },
+    { "max.poll.*", NULL, NULL, ITSELF },
+    { "retry.backoff.*", NULL, NULL, ITSELF },
+    { "fetch.*", NULL, NULL, ITSELF },
+    { "max.partition.fetch.bytes", NULL, NULL, ITSELF },
+    { "enable.auto.offset.store", NULL, NULL, ITSELF },
+    { "partition.assignment.strategy", NULL, NULL, ITSELF },
+    { "max.block.ms", NULL, NULL, ITSELF },
+    { "partitioner", NULL, NULL, PLACE },
+    { "partitioner.class", NULL, NULL, PLACE },
+    { "buffer.memory", "flows.NAME.limits", "max_in_flight", NULL },
+    { "queue.buffering.max.*", "flows.NAME.limits", "max_in_flight", NULL },
     { "group.id", NULL, NULL, ITSELF },
     { "group.instance.id", NULL, NULL, ITSELF },
     { "client.id", NULL, NULL, ITSELF },

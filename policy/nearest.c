@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static int
 min3(int a, int b, int c)
@@ -59,6 +60,8 @@ nearest_word(const char *text, const char *const *words)
     int least = 0, distance = 0;
 
     for (; words != NULL && *words != NULL; words++) {
+        if (strcasecmp(text, *words) == 0)
+            return *words;
         if (!is_near(text, *words, &distance) ||
             (best != NULL && distance >= least))
             continue;

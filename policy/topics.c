@@ -102,6 +102,20 @@ has_stray_comma(const char *pattern)
     return false;
 }
 
+/* Something that each name has to begin or end with, and none does. */
+static bool
+has_foreign(const char *pattern)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    char stem[STEM_MAX], tail[STEM_MAX];
+
+    (void)match_stem(pattern, stem, sizeof stem);
+    match_tail(pattern, tail, sizeof tail);
+    return stem[strspn(stem, letters)] != '\0' ||
+           tail[strspn(tail, letters)] != '\0';
+}
+
 /* True when there is nothing more to say about the pattern. */
 static bool
 judge_mistake(const struct yaml *item, struct findings *found)
@@ -120,6 +134,13 @@ judge_mistake(const struct yaml *item, struct findings *found)
         findings_add(found, "KP079", SEVERITY_REFUSE, item->at,
             "'%.80s' matches nothing: no topic name has a ',' in it", pattern);
         findings_remedy(found, "write a list: [first, second]");
+        return true;
+    }
+    if (has_foreign(pattern)) {
+        findings_add(found, "KP079", SEVERITY_REFUSE, item->at,
+            "'%.80s' matches nothing: topic names have letters, digits, '.', "
+            "'_' and '-' only",
+            pattern);
         return true;
     }
     return false;
@@ -171,7 +192,7 @@ compile_list(struct match *match, const struct yaml *list, bool exclude,
     for (const struct yaml *item = list != NULL ? list->first : NULL;
          item != NULL; item = item->next) {
         if (item->kind != YAML_TEXT || item->text[0] == '\0' ||
-            judge_mistake(item, found))
+            yaml_is_nothing(item) || judge_mistake(item, found))
             continue;
         if (match_add(match, item->text, exclude, &at, &err)) {
             judge_pattern(item, exclude, found);
@@ -182,7 +203,17 @@ compile_list(struct match *match, const struct yaml *list, bool exclude,
     }
 }
 
-/* A name that is included by itself and excluded: one of the two is wrong. */
+static bool
+is_listed(const struct policy_list *list, const char *pattern)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->items[i], pattern) == 0)
+            return true;
+    return false;
+}
+
+/* A name that is included by itself and excluded, or a pattern that is in both
+ * lists: one of the two is wrong. */
 static void
 judge_names(const struct policy_flow *flow, const struct yaml *list,
     struct findings *found)
@@ -190,15 +221,18 @@ judge_names(const struct policy_flow *flow, const struct yaml *list,
     char stem[STEM_MAX];
 
     for (const struct yaml *item = list != NULL ? list->first : NULL;
-         item != NULL; item = item->next)
-        if (item->kind == YAML_TEXT &&
-            match_stem(item->text, stem, sizeof stem) &&
-            match_topic(flow->topics, stem) == MATCH_EXCLUDED) {
-            findings_add(found, "KP077", SEVERITY_WARNING, item->at,
-                "'%.80s' is included here and excluded below: exclude wins",
-                stem);
-            findings_remedy(found, "keep it in one of the two lists");
-        }
+         item != NULL; item = item->next) {
+        if (item->kind != YAML_TEXT ||
+            !(is_listed(&flow->exclude, item->text) ||
+                is_listed(&flow->exclude, ".*") ||
+                (match_stem(item->text, stem, sizeof stem) &&
+                    match_topic(flow->topics, stem) == MATCH_EXCLUDED)))
+            continue;
+        findings_add(found, "KP077", SEVERITY_WARNING, item->at,
+            "'%.80s' is included here and excluded below: exclude wins",
+            item->text);
+        findings_remedy(found, "keep it in one of the two lists");
+    }
 }
 
 void
@@ -279,15 +313,6 @@ names_of(const char *pattern)
 
     names.exact = match_stem(pattern, names.stem, sizeof names.stem);
     return names;
-}
-
-static bool
-is_listed(const struct policy_list *list, const char *pattern)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (strcmp(list->items[i], pattern) == 0)
-            return true;
-    return false;
 }
 
 /* MirrorMaker 2's rule: a name that says it came from the target, by any of

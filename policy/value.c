@@ -14,8 +14,7 @@ static const struct {
 } forms[FORM_N] = {
     [FORM_NAME] = { format_is_name, "KP029",
         "a name of 1 to 40 of a-z, 0-9 and '-'" },
-    [FORM_ADDRESS] = { format_is_address, "KP035",
-        "host:port, as broker1.example:9092" },
+    [FORM_ADDRESS] = { format_is_address, "KP035", "host:port" },
     [FORM_NETWORK] = { format_is_network, "KP037",
         "a network with its length, as 192.0.2.0/24" },
     [FORM_PATH] = { format_is_path, "KP038", "a path that starts with '/'" },
@@ -116,6 +115,22 @@ number_text(const struct field *field, int64_t number, char *text, size_t size)
         snprintf(text, size, "%lld", (long long)number);
 }
 
+/* What was most likely meant; false when nothing was. */
+static bool
+guess_number(const struct field *field, const char *text, char *guess)
+{
+    if (field->nothing != NULL && strcmp(text, "0") == 0) {
+        (void)snprintf(guess, FORMAT_TEXT_SIZE, "%s", field->nothing);
+        return true;
+    }
+    if (field->type == FIELD_MS)
+        return format_duration_guess(guess, FORMAT_TEXT_SIZE, text, field->min,
+            field->max);
+    return field->type == FIELD_BYTES &&
+           format_bytes_guess(guess, FORMAT_TEXT_SIZE, text, field->min,
+               field->max);
+}
+
 static bool
 refuse_number(struct findings *found, const struct field *field,
     const struct yaml *node, enum format_result result)
@@ -124,24 +139,20 @@ refuse_number(struct findings *found, const struct field *field,
     const char *units = is_ms ? "ms s m h d" : "B KiB MiB GiB kB MB GB";
     char guess[FORMAT_TEXT_SIZE];
 
-    if (result == FORMAT_NO_UNIT) {
+    if (result == FORMAT_NO_UNIT)
         findings_add(found, "KP025", SEVERITY_REFUSE, node->at,
             "%s: '%.60s' has no unit", field->key, node->text);
-        if (is_ms ? format_duration_guess(guess, sizeof guess, node->text,
-                        field->min, field->max)
-                  : format_bytes_guess(guess, sizeof guess, node->text,
-                        field->min, field->max))
-            findings_remedy(found, "%s: %s    # units: %s", field->key, guess,
-                units);
-        else
-            findings_remedy(found, "the units are %s", units);
-        return false;
-    }
-    findings_add(found, "KP026", SEVERITY_REFUSE, node->at,
-        "%s: '%.60s' is not %s", field->key, node->text,
-        is_ms ? "a duration, as 30s or 72h (units: ms s m h d)"
-        : field->type == FIELD_BYTES ? "a size, as 64MiB"
-                                     : "a whole number");
+    else
+        findings_add(found, "KP026", SEVERITY_REFUSE, node->at,
+            "%s: '%.60s' is not %s", field->key, node->text,
+            is_ms                        ? "a duration, as 30s or 72h"
+            : field->type == FIELD_BYTES ? "a size, as 64MiB"
+                                         : "a whole number");
+    if (guess_number(field, node->text, guess))
+        findings_remedy(found, "%s: %s    # units: %s", field->key, guess,
+            units);
+    else if (field->type != FIELD_INT)
+        findings_remedy(found, "the units are %s", units);
     return false;
 }
 
@@ -186,6 +197,32 @@ value_shown(const char *text, char *shown)
     redact_source(shown, strlen(shown));
 }
 
+/* The address in what was written: without a scheme, a user, a path. */
+static void
+remedy_address(struct findings *found, const struct field *field,
+    const char *text)
+{
+    bool list = field->type == FIELD_LIST;
+    const char *scheme = strstr(text, "://"), *user = NULL;
+    char part[256];
+
+    if (scheme != NULL)
+        text = scheme + 3;
+    user = strrchr(text, '@');
+    if (user != NULL)
+        text = user + 1;
+    (void)snprintf(part, sizeof part, "%.*s", (int)strcspn(text, "/"), text);
+    if (format_is_address(part))
+        findings_remedy(found, list ? "%s: ['%s']" : "%s: '%s'", field->key,
+            part);
+    else if (list && strchr(part, ',') != NULL)
+        findings_remedy(found, "%s: [HOST:PORT, HOST:PORT]", field->key);
+    else if (list)
+        findings_remedy(found, "%s: [HOST:PORT]", field->key);
+    else
+        findings_remedy(found, "%s: '127.0.0.1:9464'", field->key);
+}
+
 bool
 value_read_text(struct findings *found, const struct field *field,
     const struct yaml *node, void *at)
@@ -204,6 +241,8 @@ value_read_text(struct findings *found, const struct field *field,
             (void)snprintf(shown, sizeof shown, "...");
         findings_add(found, forms[field->form].code, SEVERITY_REFUSE, node->at,
             "%s: '%s' is not %s", field->key, shown, forms[field->form].need);
+        if (field->form == FORM_ADDRESS)
+            remedy_address(found, field, text);
         return false;
     }
     memcpy(at, &text, sizeof text);

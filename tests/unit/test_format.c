@@ -206,7 +206,18 @@ test_guesses(void **state)
         { "65536", true, mib, 16384 * mib, "65536KiB" },
         { "64", true, 0, 0, "64MiB" },
         { "99999999999999999999", true, 0, 0, "" },
-        { "64M", true, 0, 0, "" },
+        { "64M", true, 0, 0, "64MiB" },
+        { "64 mib", true, mib, 16384 * mib, "64MiB" },
+        { "64kB/s", true, mib, 16384 * mib, "64KiB" },
+        { "72 h", false, minute, 365 * day, "72h" },
+        { "72hours", false, minute, 365 * day, "72h" },
+        { "5 Minutes", false, minute, 365 * day, "5m" },
+        { "250MS", false, 0, 0, "250ms" },
+        { "250 msec", false, 0, 0, "250ms" },
+        { "3 weeks", false, minute, 365 * day, "" },
+        { "3.5h", false, minute, 365 * day, "" },
+        { "soon", false, minute, 365 * day, "" },
+        { "", false, minute, 365 * day, "" },
     };
 
     (void)state;

@@ -35,6 +35,7 @@ test_word(void **state)
     (void)state;
     assert_string_equal(nearest_word("zst", words), "zstd");
     assert_string_equal(nearest_word("nome", words), "none");
+    assert_string_equal(nearest_word("GZIP", words), "gzip");
     assert_null(nearest_word("deflate", words));
     assert_null(nearest_word("", words));
     assert_null(nearest_word("zstd", NULL));

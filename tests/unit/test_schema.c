@@ -162,6 +162,25 @@ test_words(void **state)
         "include: ['orders']");
     expect_remedy("72h", "72", "KP025", "outage_budget: '72' has no unit",
         "outage_budget: 72h    # units: ms s m h d");
+    expect_remedy("72h", "72 H", "KP026",
+        "outage_budget: '72 H' is not a duration, as 30s or 72h",
+        "outage_budget: 72h    # units: ms s m h d");
+    expect_remedy("    errors.tol",
+        "    limits: {bytes_per_second: 0}\n    errors.tol", "KP025",
+        "bytes_per_second: '0' has no unit",
+        "bytes_per_second: unlimited    # units: B KiB MiB GiB kB MB GB");
+    expect_remedy("[b1.cloud.test:9093]", "['sasl_ssl://b1.cloud.test:9093/x']",
+        "KP035",
+        "bootstrap: 'sasl_ssl://b1.cloud.test:9093/x' is not host:port",
+        "bootstrap: ['b1.cloud.test:9093']");
+    expect_remedy("[b1.cloud.test:9093]", "['b1.cloud.test']", "KP035",
+        "bootstrap: 'b1.cloud.test' is not host:port",
+        "bootstrap: [HOST:PORT]");
+    expect_remedy("[b1.cloud.test:9093]", "['b1:1,b2:1']", "KP035",
+        "bootstrap: 'b1:1,b2:1' is not host:port",
+        "bootstrap: [HOST:PORT, HOST:PORT]");
+    expect_remedy("version: 1", "version: 1\nadmin: {metrics: 9464}", "KP035",
+        "metrics: '9464' is not host:port", "metrics: '127.0.0.1:9464'");
     expect_remedy("version: 1", "version: 1\nzzzz: 1", "KP020",
         "unknown key 'zzzz'",
         "keys of the policy: version, agent, placement, clusters, flows, "
