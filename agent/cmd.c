@@ -23,7 +23,7 @@ static const struct command {
 } commands[] = {
     { "run", cmd_run_run, 0, 5, "[POLICY] [--name NAME] [--log-level LEVEL]",
         "Forward records, as the policy says." },
-    { "check", cmd_check_run, 0, 3, "[POLICY] [--format human|json]",
+    { "check", cmd_check_run, 0, 3, "[POLICY] [--json | --format human|json]",
         "Say everything that is wrong with a policy; opens no connection." },
     { "explain", cmd_check_explain, 0, 2, "[CODE | --schema markdown|mdoc]",
         "Say what the code of a finding means and what mends it." },
@@ -52,6 +52,25 @@ find(const char *name)
     return NULL;
 }
 
+/* What people try first, as commands. */
+static const char *
+alias(const char *word)
+{
+    static const char *const aliases[][2] = {
+        { "--check", "check" },
+        { "--version", "version" },
+        { "-V", "version" },
+        { "--help", "help" },
+        { "-h", "help" },
+    };
+
+    for (size_t i = 0; i < N(aliases); i++) {
+        if (strcmp(aliases[i][0], word) == 0)
+            return aliases[i][1];
+    }
+    return word;
+}
+
 static void
 print_commands(FILE *out)
 {
@@ -77,7 +96,7 @@ help(struct cmd_ctx *ctx, int argc, char **argv)
         scrape_document(ctx->out);
         return CMD_OK;
     }
-    command = find(argv[1]);
+    command = find(alias(argv[1]));
     if (command == NULL)
         return cmd_usage(ctx, NULL, "there is no such command");
     (void)fprintf(ctx->out, "usage: kedge %s %s\n\n%s\n", command->name,
@@ -102,25 +121,6 @@ version(struct cmd_ctx *ctx, int argc, char **argv)
     if (!kflow_library_check(&err))
         return cmd_fail(ctx, &err);
     return CMD_OK;
-}
-
-/* What people try first, as commands. */
-static const char *
-alias(const char *word)
-{
-    static const char *const aliases[][2] = {
-        { "--check", "check" },
-        { "--version", "version" },
-        { "-V", "version" },
-        { "--help", "help" },
-        { "-h", "help" },
-    };
-
-    for (size_t i = 0; i < N(aliases); i++) {
-        if (strcmp(aliases[i][0], word) == 0)
-            return aliases[i][1];
-    }
-    return word;
 }
 
 static int

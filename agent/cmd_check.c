@@ -104,17 +104,21 @@ cmd_check_run(struct cmd_ctx *ctx, int argc, char **argv)
     struct inspect inspect;
     const char *path = CMD_POLICY;
     const char *format = NULL;
-    bool json = false;
+    bool json = false, online = false;
     struct err err;
-    const struct option_row rows[] = { { "--format", &format, NULL } };
+    const struct option_row rows[] = { { "--format", &format, NULL },
+        { "--json", NULL, &json }, { "--online", NULL, &online } };
     struct option_words words = { .rows = rows,
-        .n_rows = 1,
+        .n_rows = 3,
         .plain = &path,
         .max_plain = 1 };
     int status = option_parse(ctx, argc, argv, &words);
 
     if (status == CMD_OK)
         status = is_json(ctx, "check", format, &json);
+    if (status == CMD_OK && online)
+        status = cmd_usage(ctx, "check",
+            "--online, a look at the live clusters, is not in this version");
     if (status != CMD_OK)
         return status;
     if (!open_policy(&inspect, path, true, &err))

@@ -65,6 +65,8 @@ static const struct {
         "usage: kedge run [POLICY] [--name NAME]", NULL },
     { "the same, the other way round", "kedge flow --help", CMD_OK,
         "usage: kedge flow pause|resume|restart FLOW", NULL },
+    { "help of a command as people try it", "kedge help --check", CMD_OK,
+        "usage: kedge check [POLICY] [--json | --format human|json]", NULL },
     { "help of what there is not", "kedge help fly", CMD_USAGE, NULL,
         "there is no such command" },
     { "the metrics", "kedge help metrics", CMD_OK,

@@ -221,26 +221,31 @@ test_what_it_says_of_a_good_one(void **state)
 static void
 test_json(void **state)
 {
+    static const char *const lines[] = {
+        "check --format=json @DIR@/policy.yaml",
+        "check --json @DIR@/policy.yaml"
+    };
     char *text = policyfix_change(policyfix_good, "acks: all", "acks: 1");
-    struct cmdfix fix;
-    struct err err = { 0 };
-    struct json *json = NULL;
-    const struct json *one = NULL;
-    int64_t line = 0;
 
     (void)state;
     put_policy(text);
-    assert_int_equal(run(&fix, cmd_check_run,
-                         "check --format=json @DIR@/policy.yaml"),
-        CMD_CONFIG);
-    json = json_parse(fix.out, fix.out_len, &err);
-    assert_non_null(json);
-    one = json_item(json_get(json, "findings"), 0);
-    assert_string_equal(json_get_text(one, "code"), "KP045");
-    assert_true(json_get_int(one, "line", &line));
-    assert_int_equal(line, 18);
-    json_free(json);
-    cmdfix_free(&fix);
+    for (size_t i = 0; i < N(lines); i++) {
+        struct cmdfix fix;
+        struct err err = { 0 };
+        struct json *json = NULL;
+        const struct json *one = NULL;
+        int64_t line = 0;
+
+        assert_int_equal(run(&fix, cmd_check_run, lines[i]), CMD_CONFIG);
+        json = json_parse(fix.out, fix.out_len, &err);
+        assert_non_null(json);
+        one = json_item(json_get(json, "findings"), 0);
+        assert_string_equal(json_get_text(one, "code"), "KP045");
+        assert_true(json_get_int(one, "line", &line));
+        assert_int_equal(line, 18);
+        json_free(json);
+        cmdfix_free(&fix);
+    }
     free(text);
 }
 
@@ -255,6 +260,7 @@ test_words(void **state)
         { "check --format xml @DIR@/policy.yaml", cmd_check_run, CMD_USAGE },
         { "check a b", cmd_check_run, CMD_USAGE },
         { "check --fix", cmd_check_run, CMD_USAGE },
+        { "check --online @DIR@/policy.yaml", cmd_check_run, CMD_USAGE },
         { "check @DIR@/absent.yaml", cmd_check_run, CMD_NO_INPUT },
         { "policy show @DIR@/absent.yaml", cmd_check_policy, CMD_NO_INPUT },
         { "policy", cmd_check_policy, CMD_USAGE },
