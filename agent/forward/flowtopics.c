@@ -103,6 +103,25 @@ ensure_targets(struct flow *flow)
     free(wants);
 }
 
+/* Another cluster answers where the source was.  Nothing of it is read before
+ * the headers of the ledger say that this flow is of it: the lanes are given
+ * up, and those who find the right one may have them. */
+static bool
+source_changed(struct flow *flow, const struct catalog_list *list,
+    int64_t now_ms)
+{
+    const char *was = lanes_source(flow->lanes), *is = list->source_cluster_id;
+
+    if (was[0] == '\0' || strcmp(was, is) == 0)
+        return false;
+    LOG(flow->o.log, LEVEL_WARN, "source.changed", kv_str("flow", flow->name),
+        kv_str("cluster", flow->from), kv_str("was", was), kv_str("is", is));
+    lanes_leave(flow->lanes);
+    lanes_start(flow->lanes, is, flow->ledger_id, now_ms);
+    flow->left = false;
+    return true;
+}
+
 static void
 on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
 {
@@ -112,13 +131,17 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
     flow->source_link = FLOW_LINK_UP;
     flow->source_down_ms = 0;
     flow->listing = false;
+    if (!flow->draining && source_changed(flow, list, now_ms)) {
+        catalog_list_free(list);
+        return;
+    }
     for (struct topic *topic = parts_topics(flow->parts); topic != NULL;
          topic = topic->next)
         topic->exists = topic->selected = false;
     for (size_t i = 0; i < list->n; i++)
         take_topic(flow, &list->topics[i]);
-    if (!circle) /* else each topic would get a copy beside it */
-        ensure_targets(flow);
+    if (!circle && lanes_refused(flow->lanes) == NULL)
+        ensure_targets(flow); /* else topics of others would be made */
     if (flow->draining) {
         catalog_list_free(list);
         return;

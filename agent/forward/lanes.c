@@ -170,6 +170,12 @@ lanes_start(struct lanes *lanes, const char *source_cluster_id,
 }
 
 const char *
+lanes_source(const struct lanes *lanes)
+{
+    return lanes->source_cluster_id;
+}
+
+const char *
 lanes_refused(const struct lanes *lanes)
 {
     return lanes->refused[0] == '\0' ? NULL : lanes->refused;

@@ -71,6 +71,9 @@ void lanes_free(struct lanes *lanes); /* says nothing to group or store */
 void lanes_start(struct lanes *lanes, const char *source_cluster_id,
     const char *ledger_topic_id, int64_t now_ms);
 
+/* The source cluster of the newest lanes_start(); empty: none. */
+const char *lanes_source(const struct lanes *lanes);
+
 /* Why the flow may not join (a wrong site, a ledger that cannot be read);
  * NULL: nothing. */
 const char *lanes_refused(const struct lanes *lanes);

@@ -133,7 +133,9 @@ ask_source(struct kcatalog *catalog, const struct kjob *job, struct err *err)
     if (source == NULL || !kadmin_cluster_id(source, job, id, err) ||
         !kadmin_list(source, job, &topics, &n, err))
         return NULL;
-    if (kadmin_describe(source, job, topics, n, err))
+    /* Again: of the cluster that has just answered, if it is another one now. */
+    if (kadmin_cluster_id(source, job, id, err) &&
+        kadmin_describe(source, job, topics, n, err))
         list = make_list(topics, n, err);
     free(topics);
     if (list != NULL)

@@ -43,11 +43,46 @@ a_ledger_that_is_too_wide_holds_the_flow(void **state)
     }
 }
 
+/* A source that another cluster took the place of, with the same topics. */
+static void
+another_cluster_at_the_same_address_is_not_read(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+    int64_t given;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    topic = memory_topic(fix.memory, "t", 1, 10, 100);
+    flowfix_start(&fix);
+    fix.memory->source_cluster_id = "another plant";
+    flowfix_go(&fix, 8000); /* seen when topics are looked at */
+    assert_int_equal(fix.report->state, FLOW_HELD);
+    assert_non_null(strstr(fix.report->reason,
+        "another source cluster: 'plant', and ours is 'another plant'"));
+    assert_int_equal(fix.memory->leaves, 1);
+    given = fix.memory->given;
+    memory_append(&topic->partition[0], 10, 100);
+    (void)memory_topic(fix.memory, "new", 1, 10, 100);
+    flowfix_go(&fix, 120000);
+    assert_int_equal(fix.memory->given, given);
+    assert_int_equal(fix.memory->joins, 1);
+    /* nor is anything made for it at the target */
+    assert_int_equal(fix.memory->topic[1].known_until_ms, 0);
+    fix.memory->source_cluster_id = "plant";
+    flowfix_go(&fix, 10000);
+    assert_int_equal(fix.report->state, FLOW_RUNNING);
+    assert_true(memory_arrived(&topic->partition[0], 0, 20));
+    assert_int_equal(memory_repeats(&topic->partition[0]), 0);
+    flowfix_free(&fix);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ledger_that_is_too_wide_holds_the_flow),
+        cmocka_unit_test(another_cluster_at_the_same_address_is_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

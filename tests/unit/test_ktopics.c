@@ -104,6 +104,57 @@ the_topics_of_the_source_are_listed(void **state)
     scene_close(&scene);
 }
 
+static void
+set_up_brokers(rd_kafka_mock_cluster_t *cluster, bool up)
+{
+    for (int32_t broker = 1; broker <= 2; broker++)
+        assert_int_equal(up ? rd_kafka_mock_broker_set_up(cluster, broker)
+                            : rd_kafka_mock_broker_set_down(cluster, broker),
+            0);
+}
+
+/* What is listed and the id of the source are of the same cluster, also when
+ * another one answers now. */
+static void
+another_cluster_at_the_same_address_has_its_own_id(void **state)
+{
+    struct scene scene = { 0 };
+    struct catalog_event got;
+    rd_kafka_mock_cluster_t *other;
+    char both[256], id[LEDGER_ID_MAX];
+    int64_t deadline_ms;
+    bool changed = false;
+
+    (void)state;
+    scene_open(&scene, true);
+    other = kafkafix_cluster(scene.fix.host, "other");
+    set_up_brokers(other, false);
+    (void)snprintf(both, sizeof both, "%s,%s", scene.fix.source.bootstrap,
+        rd_kafka_mock_cluster_bootstraps(other));
+    scene.fix.source.bootstrap = both;
+    scene.catalog.ops->refresh(scene.catalog.self);
+    assert_int_equal(event(&scene, &got), CATALOG_TOPICS);
+    (void)snprintf(id, sizeof id, "%s", got.list->source_cluster_id);
+    catalog_list_free(got.list);
+    set_up_brokers(scene.fix.from, false);
+    set_up_brokers(other, true);
+    deadline_ms = kafkafix_deadline();
+    while (!changed) {
+        kafkafix_wait(&scene.fix, deadline_ms, "the other cluster");
+        scene.catalog.ops->refresh(scene.catalog.self);
+        if (event(&scene, &got) != CATALOG_TOPICS)
+            continue;
+        changed = strcmp(got.list->source_cluster_id, id) != 0;
+        assert_int_equal(got.list->n, 1);
+        assert_string_equal(got.list->topics[0].name, changed ? "other" : "in");
+        catalog_list_free(got.list);
+    }
+    scene.catalog.ops->free(scene.catalog.self);
+    rd_kafka_mock_cluster_destroy(other);
+    kworker_watch_drop(scene.watch);
+    kafkafix_close(&scene.fix);
+}
+
 static const struct {
     const char *label, *target;
     bool create;
@@ -307,6 +358,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_topics_of_the_source_are_listed),
+        cmocka_unit_test(another_cluster_at_the_same_address_has_its_own_id),
         cmocka_unit_test(what_is_wanted_is_there_or_waits),
         cmocka_unit_test(nothing_wanted_is_nothing_to_tell),
         cmocka_unit_test(a_ledger_that_is_there_is_taken_as_it_is),
