@@ -227,6 +227,15 @@ refuses "readme: a policy that is refused" refused "$lint/readme.sh" . ./kedge
 : >README.md
 refuses "readme: no policy" "no policy" "$lint/readme.sh" . ./kedge
 
+fresh && mkdir tests/system
+sed -n 's/^for case in \(.*\); do$/\1/p' "$lint/cases.sh" | tr ' ' '\n' |
+    sed 's/.*/"""P&: what it shows."""/' >tests/system/test_all.py
+accepts "cases: each one is named" "$lint/cases.sh" .
+sed -i 's/P21:/P210:/' tests/system/test_all.py
+refuses "cases: one is missing" P21 "$lint/cases.sh" .
+echo 'test_p21_it_is_shown(void **state)' >tests/unit/test_twice.c
+accepts "cases: a test that is called after it" "$lint/cases.sh" .
+
 # The shape of the function that is edited.
 library() {
     rm -rf "$work/library" && mkdir -p "$work/library/src"
