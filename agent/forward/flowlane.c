@@ -1,6 +1,7 @@
 /* What a flow keeps for each lane: its queue, and its client at the sink,
  * which is opened, given up, begun again, and not waited for when it stands. */
 #include "flowset.h"
+#include "flowsource.h"
 
 #include <stdlib.h>
 
@@ -213,7 +214,10 @@ flowlane_open(void *ctx, struct part *part)
         !flow->o.source.ops->read(flow->o.source.self, part->number,
             part->topic->name, part->partition, part->read_next,
             parts_epoch(part, part->read_next), &err)) {
-        parts_hold(part, "%s", err.text);
+        if (err.retry || err.kind == ERR_MEMORY)
+            flowlane_failed(flow, part->lane, &err);
+        else
+            flowsource_hold(flow, part, err.text);
         return;
     }
     part->reading = true;
@@ -257,6 +261,7 @@ flowlane_drop(void *ctx, int32_t number)
 {
     struct flow *flow = ctx;
 
+    flowsource_tell(flow, number);
     begin_again(flow, number);
     /* Who was asked where to begin shall not answer a later owner. */
     for (struct part *part = parts_of_lane(flow->parts, number); part != NULL;

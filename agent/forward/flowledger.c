@@ -1,11 +1,12 @@
 /* The ledger as the catalog found it: from then on the lanes are known. */
 #include "flowset.h"
+#include "flowsource.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 static const struct lanes_ops lanes_ops = {
-    .resolve = flowtopics_resolve,
+    .resolve = flowsource_resolve,
     .open = flowlane_open,
     .close = flowlane_close,
     .drop = flowlane_drop,

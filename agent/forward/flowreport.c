@@ -1,5 +1,6 @@
 /* What a flow says of itself. */
 #include "flowset.h"
+#include "flowsource.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,7 @@ part_state(const struct flow *flow, const struct part *part)
 {
     if (part->phase == PHASE_HELD)
         return PART_HELD;
-    if (part->phase != PHASE_OPEN)
+    if (part->phase != PHASE_OPEN || part->topic->missing >= TOPIC_MISSING)
         return PART_WAITING;
     return flow->paused ? PART_PAUSED : PART_RUNNING;
 }
@@ -124,7 +125,7 @@ make(struct flow *flow)
         n_parts += ours(flow, parts_at(flow->parts, (int32_t)i));
     for (const struct topic *topic = parts_topics(flow->parts); topic != NULL;
          topic = topic->next)
-        n_skips += topic->exists && topic->reason[0] != '\0';
+        n_skips += topic->reason[0] != '\0';
     report = report_new((size_t)flow->n_lanes, n_parts, n_skips);
     if (report == NULL)
         return NULL;
@@ -144,7 +145,7 @@ make(struct flow *flow)
     }
     for (const struct topic *topic = parts_topics(flow->parts); topic != NULL;
          topic = topic->next) {
-        if (!topic->exists || topic->reason[0] == '\0')
+        if (topic->reason[0] == '\0')
             continue;
         memcpy(report->skips[n_skips].topic, topic->name,
             sizeof report->skips[n_skips].topic);
@@ -162,6 +163,8 @@ flowreport_publish(struct flow *flow, int64_t now_ms)
     if (flow->report_at_ms > now_ms && flow->state != FLOW_STOPPED)
         return;
     flow->report_at_ms = now_ms + REPORT_MS;
+    for (int32_t i = 0; i < flow->n_lanes; i++)
+        flowsource_tell(flow, i);
     if ((report = make(flow)) == NULL)
         return; /* no memory now: the next one */
     header(flow, report, now_ms);

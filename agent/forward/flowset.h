@@ -139,8 +139,8 @@ void flowlane_free(struct flow *flow);
 /* flowtopics.c, flowledger.c: topics, ends, and where to begin. */
 bool flowtopics_events(struct flow *flow, int64_t now_ms);
 void flowtopics_tick(struct flow *flow, int64_t now_ms);
-void flowtopics_resolve(void *ctx, struct part *part, enum start start,
-    int64_t wall_ms);
+void flowtopics_down(struct flow *flow, bool source_side, const struct err *err,
+    int64_t now_ms);
 bool flowtopics_ask_ends(void *ctx, int32_t lane);
 void flowledger_found(struct flow *flow, const struct catalog_event *event);
 

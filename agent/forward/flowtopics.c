@@ -1,27 +1,15 @@
-/* Topics: which there are, where they go, where to begin to read them, and
- * where they end. */
+/* Topics: which there are, where they go, and where they end at the target. */
 #include "flowset.h"
+#include "flowsource.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ENDS_MS 10000
 #define AGAIN_MS 2000
 #define SOURCE_AWAY_MS 60000 /* then the group is left: another may reach it */
 
 /* --- what the source has --- */
-
-static void
-hold_part(struct flow *flow, struct part *part, const char *why)
-{
-    part->reading = false; /* the source has stopped it */
-    parts_hold(part, "%s", why);
-    LOG(flow->o.log, LEVEL_ERROR, "partition.held", kv_str("flow", flow->name),
-        kv_str("topic", part->topic->name),
-        kv_int("partition", part->partition), kv_str("why", part->reason));
-}
 
 /* Partitions of a topic that was deleted and made anew, here or there. */
 static void
@@ -35,7 +23,7 @@ hold_changed(struct flow *flow, const struct topic *topic)
             continue;
         if (part->reading)
             flow->o.source.ops->stop(flow->o.source.self, part->number);
-        hold_part(flow, part, part->reason);
+        flowsource_hold(flow, part, part->reason);
     }
 }
 
@@ -122,6 +110,47 @@ source_changed(struct flow *flow, const struct catalog_list *list,
     return true;
 }
 
+#define NOT_LISTED                                                         \
+    "the source does not list it any more: it was deleted there, or this " \
+    "client lost Describe on it, which Read includes"
+
+static bool
+is_missed(const struct flow *flow, const struct part *part)
+{
+    const char *why = NULL;
+
+    return !part->topic->exists &&
+           lanes_state(flow->lanes, part->lane) != LANE_ELSEWHERE &&
+           (part->known || part->phase != PHASE_IDLE) &&
+           flow->o.wants(flow->o.wants_ctx, part->topic->name, &why);
+}
+
+/* Said when the second list in a row is without it: a broker that has just
+ * started may not know all of them. */
+static void
+miss_topics(struct flow *flow)
+{
+    for (size_t i = 0; i < parts_count(flow->parts); i++) {
+        const struct part *part = parts_at(flow->parts, (int32_t)i);
+
+        if (!part->topic->missed && is_missed(flow, part))
+            part->topic->missed = true;
+    }
+    for (struct topic *topic = parts_topics(flow->parts); topic != NULL;
+         topic = topic->next) {
+        topic->missing = topic->missed ? topic->missing + 1 : 0;
+        topic->missed = false;
+        if (!topic->exists && topic->missing < TOPIC_MISSING)
+            topic->reason[0] = '\0';
+        if (topic->missing != TOPIC_MISSING)
+            continue;
+        (void)snprintf(topic->reason, sizeof topic->reason, NOT_LISTED);
+        LOG(flow->o.log, LEVEL_WARN, "topic.missing",
+            kv_str("flow", flow->name), kv_str("topic", topic->name),
+            kv_str("why", topic->reason));
+    }
+}
+
 static void
 on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
 {
@@ -140,6 +169,7 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
         topic->exists = topic->selected = false;
     for (size_t i = 0; i < list->n; i++)
         take_topic(flow, &list->topics[i]);
+    miss_topics(flow);
     if (!circle && lanes_refused(flow->lanes) == NULL)
         ensure_targets(flow); /* else topics of others would be made */
     if (flow->draining) {
@@ -160,8 +190,8 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
     catalog_list_free(list);
 }
 
-static void
-on_down(struct flow *flow, bool source_side, const struct err *err,
+void
+flowtopics_down(struct flow *flow, bool source_side, const struct err *err,
     int64_t now_ms)
 {
     enum flow_link *link =
@@ -184,7 +214,7 @@ on_target(struct flow *flow, const struct catalog_event *event, int64_t now_ms)
     struct topic *topic = parts_topic(flow->parts, event->source);
 
     if (event->kind == CATALOG_WAIT && event->err.kind == ERR_NET)
-        on_down(flow, false, &event->err, now_ms);
+        flowtopics_down(flow, false, &event->err, now_ms);
     else
         flow->target_link = FLOW_LINK_UP;
     if (topic == NULL)
@@ -235,7 +265,7 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
     case CATALOG_DOWN:
         flow->listing = false;
         flow->refresh_at_ms = now_ms + AGAIN_MS;
-        on_down(flow, event->source_side, &event->err, now_ms);
+        flowtopics_down(flow, event->source_side, &event->err, now_ms);
         break;
     case CATALOG_TARGET:
     case CATALOG_WAIT:
@@ -248,7 +278,7 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
         flow->ledger_asked = false;
         flow->refresh_at_ms = now_ms + AGAIN_MS;
         if (event->err.kind == ERR_NET)
-            on_down(flow, false, &event->err, now_ms);
+            flowtopics_down(flow, false, &event->err, now_ms);
         else if (flow->state == FLOW_CONNECTING)
             flow_enter(flow, FLOW_CONNECTING, event->err.text);
         break;
@@ -258,118 +288,16 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
     }
 }
 
-/* --- what the source says of a partition --- */
-
-/* What is lost is for a person to accept, and this version has no order for
- * it: so the reason says what is gone, and the one way on that there is. */
-#define WAY_ON                                                              \
-    "; nothing behind it is sent: that needs 'kedge flow accept-loss', of " \
-    "a later version; until then, forward the topic by a flow of another "  \
-    "name"
-
-static void
-out_of_range(struct flow *flow, struct part *part,
-    const struct source_event *event)
-{
-    char why[REPORT_TEXT_MAX];
-
-    if (event->low > event->offset) {
-        metric_add(flow->o.metrics, METRIC_OFFSETS_LOST,
-            event->low - event->offset);
-        (void)snprintf(why, sizeof why,
-            "%" PRId64 " offsets are gone at the source before they could be "
-            "read: %" PRId64 " to %" PRId64 " (retention or deletion)" WAY_ON,
-            event->low - event->offset, event->offset, event->low - 1);
-    } else if (event->high < 0) {
-        (void)snprintf(why, sizeof why,
-            "the position %" PRId64
-            " does not exist any more at the source" WAY_ON,
-            event->offset);
-    } else {
-        (void)snprintf(why, sizeof why,
-            "the position %" PRId64
-            " lies beyond the end of the source (%" PRId64
-            "): the log was truncated or the topic made anew" WAY_ON,
-            event->offset, event->high);
-    }
-    hold_part(flow, part, why);
-}
-
-/* The err says who has to act, and what tries again. */
-static void
-cannot_be_read(struct flow *flow, struct part *part, const struct err *err)
-{
-    char why[REPORT_TEXT_MAX];
-
-    (void)snprintf(why, sizeof why, "the source cannot be read: %s", err->text);
-    hold_part(flow, part, why);
-}
-
-/* Markers behind the last record count as read: without this the lag of a
- * transactional topic would never reach 0. */
-static void
-ends(struct part *part, const struct source_event *event)
-{
-    part->source_end = event->stable;
-    part->source_high = event->high;
-    if (part->tracker == NULL || !part->reading ||
-        tracker_in_flight(part->tracker) > 0 ||
-        part->read_next != tracker_next(part->tracker) ||
-        event->offset <= part->read_next)
-        return;
-    tracker_advance(part->tracker, event->offset);
-    part->read_next = event->offset;
-    part->epoch = -1; /* markers do not tell theirs */
-}
-
-static void
-on_source(struct flow *flow, const struct source_event *event, int64_t now_ms)
-{
-    struct part *part =
-        event->part >= 0 ? parts_at(flow->parts, event->part) : NULL;
-
-    if (event->kind != SOURCE_DOWN && event->kind != SOURCE_UP &&
-        (part == NULL || part->phase == PHASE_IDLE))
-        return; /* of a lane that was given up meanwhile */
-    switch (event->kind) {
-    case SOURCE_RESOLVED:
-        if (flow->lanes != NULL)
-            lanes_resolved(flow->lanes, part, event->offset);
-        break;
-    case SOURCE_ENDS:
-        ends(part, event);
-        break;
-    case SOURCE_OUT_OF_RANGE:
-        out_of_range(flow, part, event);
-        break;
-    case SOURCE_FAILED:
-        cannot_be_read(flow, part, &event->err);
-        break;
-    case SOURCE_DOWN:
-        on_down(flow, true, &event->err, now_ms);
-        break;
-    case SOURCE_UP:
-        flow->source_link = FLOW_LINK_UP;
-        flow->source_down_ms = 0;
-        if (flow->left)
-            flow->refresh_at_ms = 0; /* and the group is joined again */
-        break;
-    }
-}
-
 bool
 flowtopics_events(struct flow *flow, int64_t now_ms)
 {
     struct catalog_event event;
-    struct source_event said;
     bool busy = false;
 
     for (; flow->o.catalog.ops->event(flow->o.catalog.self, &event);
          busy = true)
         on_catalog(flow, &event, now_ms);
-    for (; flow->o.source.ops->event(flow->o.source.self, &said); busy = true)
-        on_source(flow, &said, now_ms);
-    return busy;
+    return flowsource_events(flow, now_ms) || busy;
 }
 
 void
@@ -388,10 +316,7 @@ flowtopics_tick(struct flow *flow, int64_t now_ms)
                 flow->ledger, flow->o.lanes);
         }
     }
-    if (flow->ends_at_ms <= now_ms && flow->joined) {
-        flow->ends_at_ms = now_ms + ENDS_MS;
-        flow->o.source.ops->ask_ends(flow->o.source.self);
-    }
+    flowsource_tick(flow, now_ms);
     if (flow->joined && flow->source_down_ms != 0 &&
         now_ms - flow->source_down_ms >= SOURCE_AWAY_MS) {
         LOG(flow->o.log, LEVEL_WARN, "group.left", kv_str("flow", flow->name),
@@ -399,16 +324,6 @@ flowtopics_tick(struct flow *flow, int64_t now_ms)
         lanes_leave(flow->lanes);
         flow->left = true;
     }
-}
-
-void
-flowtopics_resolve(void *ctx, struct part *part, enum start start,
-    int64_t wall_ms)
-{
-    struct flow *flow = ctx;
-
-    flow->o.source.ops->resolve(flow->o.source.self, part->number,
-        part->topic->name, part->partition, start, wall_ms);
 }
 
 bool

@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define TOPIC_MISSING 2
+
 struct topic {
     char name[LEDGER_NAME_MAX];
     char id[LEDGER_ID_MAX];       /* at the source; empty: not told */
@@ -31,6 +33,9 @@ struct topic {
     bool limit_doubted;           /* until the target has been asked again */
     bool selected;                /* the policy wants it and it may go */
     bool exists;                  /* in the source's newest list */
+    bool missed;                  /* it is not, and the ledger knows it */
+    int missing;                  /* so many lists in a row missed it; from
+                                   * TOPIC_MISSING on it counts as gone */
     struct topic *next;           /* in the order they became known */
 };
 
@@ -60,7 +65,8 @@ struct part {
     int64_t counted_end; /* up to there repeats were counted; 0: none yet */
     bool gone;           /* the target ends before what it acknowledged */
     int64_t source_end, source_high; /* REPORT_UNKNOWN before asked */
-    struct tracker *tracker;         /* while open or being finished */
+    int64_t lost_to;         /* offsets before it are counted as lost already */
+    struct tracker *tracker; /* while open or being finished */
     struct ledger_entry entry;
     struct ledger_entry written;
     char reason[REPORT_TEXT_MAX];

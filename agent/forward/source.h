@@ -2,7 +2,7 @@
  *
  * One of the interfaces that `forward` owns; kafka/ksource fills it with a
  * consumer of the `from` cluster, tests with records of their own.  Partitions
- * are read by assignment, there is no group here.  A partition has a number,
+ * are read by assignment, nobody joins a group here.  A partition has a number,
  * `part`, which the flow chose; it comes back with every record and event.
  *
  * Thread: everything on the flow's thread, which never waits in here; when
@@ -31,8 +31,10 @@ enum source_event_kind {
                           * `offset`: one past everything that next() gave,
                           * transaction markers behind it included; -1 where
                           * that is not known */
-    SOURCE_OUT_OF_RANGE, /* `offset` does not exist any more: `low`, `high`
-                          * say what does (-1 unknown); reading has stopped */
+    SOURCE_OUT_OF_RANGE, /* what was at `offset` does not exist any more:
+                          * `low`, `high` say what does (-1 unknown), and when
+                          * it lies between them the log was truncated below it
+                          * and written anew; reading has stopped */
     SOURCE_FAILED,       /* reading has stopped; err says who has to act */
     SOURCE_DOWN,         /* no broker answers; part is -1; err says why */
     SOURCE_UP,           /* one does again; part is -1 */
@@ -48,7 +50,8 @@ struct source_event {
 struct source_ops {
     /* Starts to read a partition, or goes to another place of it.  After the
      * return no record of an earlier place is given any more.  leader_epoch is
-     * of the record before `offset`, -1 unknown.  False: cannot be, see err. */
+     * of the record before `offset`, -1 unknown.  False: cannot be, see err;
+     * ERR_MEMORY passes. */
     bool (*read)(void *self, int32_t part, const char *topic, int32_t partition,
         int64_t offset, int32_t leader_epoch, struct err *err);
     /* Stops; nothing of the partition is given any more.  Not reading: fine. */
@@ -60,12 +63,20 @@ struct source_ops {
     bool (*event)(void *self, struct source_event *event);
     /* Asks where `start` is (wall_ms for START_TIME: the first record not
      * older, or the end).  Answered by SOURCE_RESOLVED, asked again inside
-     * until a broker answers; stop() ends the asking. */
-    void (*resolve)(void *self, int32_t part, const char *topic,
-        int32_t partition, enum start start, int64_t wall_ms);
+     * until a broker answers; stop() ends the asking.  False: no memory now,
+     * nothing is asked. */
+    bool (*resolve)(void *self, int32_t part, const char *topic,
+        int32_t partition, enum start start, int64_t wall_ms) MUST_CHECK;
     /* Asks the brokers for the ends of every partition being read; at most
      * one question is under way, a second is ignored until it is answered. */
     void (*ask_ends)(void *self);
+    /* The ledger has it: a successor would begin at `offset`.  Shown to those
+     * who look at the source with tools of their own, where that is permitted
+     * and some seconds later; nothing depends on it.  To be told again and
+     * again while the partition is this agent's: one that is not told is not
+     * shown any more. */
+    void (*stored)(void *self, int32_t part, const char *topic,
+        int32_t partition, int64_t offset);
     void (*free)(void *self); /* stops everything; may take seconds */
 };
 

@@ -1,12 +1,17 @@
 #include "kassign.h"
 #include "kparts.h"
+#include "krecord.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#define DOUBTS 2
+
 struct part {
-    int64_t next; /* where to read; nothing before it is given */
-    int32_t leader_epoch;
+    int64_t next;         /* where to read; nothing before it is given */
+    int32_t leader_epoch; /* of the record before it, -1 */
+    int doubts;    /* errors that may be of an earlier reading: so many more are
+                 * answered by another try */
     bool reading;  /* as ordered */
     bool assigned; /* the library has it */
     bool changed;  /* in `changes`: the two may differ */
@@ -88,9 +93,29 @@ kassign_read(struct kassign *kassign, int32_t number, int64_t offset,
 
     part->next = offset;
     part->leader_epoch = leader_epoch;
+    part->doubts = part->assigned ? DOUBTS : 0;
     part->reading = true;
     part->settled = false;
     mark_changed(kassign, number);
+}
+
+/* The library queues such an error without the version that would tell it from
+ * one of an earlier reading; and one that it met before it heard of the newest
+ * order stops the reading of that order.  A log that was truncated is not read
+ * once more: the library would not look at its epochs again. */
+bool
+kassign_is_gone(struct kassign *kassign, int32_t number,
+    const rd_kafka_message_t *error)
+{
+    struct part *part = &kassign->parts[number];
+    const char *truncated = rd_kafka_err2str(RD_KAFKA_RESP_ERR__LOG_TRUNCATION);
+
+    if (part->doubts == 0 || error->offset == part->next ||
+        strstr(rd_kafka_message_errstr(error), truncated) != NULL)
+        return true;
+    part->doubts--;
+    mark_changed(kassign, number);
+    return false;
 }
 
 bool
@@ -179,13 +204,17 @@ kassign_apply(struct kassign *kassign)
 }
 
 bool
-kassign_take(struct kassign *kassign, int32_t number, int64_t offset)
+kassign_take(struct kassign *kassign, int32_t number,
+    rd_kafka_message_t *message, struct record *record)
 {
     struct part *part = &kassign->parts[number];
 
-    if (!part->reading || offset < part->next)
+    if (!part->reading || message->offset < part->next)
         return false;
-    part->next = offset + 1;
+    krecord_fill(record, message, number);
+    part->next = message->offset + 1;
+    part->leader_epoch = record->leader_epoch;
+    part->doubts = 0;
     part->settled = true;
     return true;
 }

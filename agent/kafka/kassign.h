@@ -18,6 +18,7 @@
 
 struct kassign;
 struct kparts;
+struct record;
 
 /* From kassign_apply(): the partition cannot be read, and is not any more. */
 typedef void kassign_fail_fn(void *ctx, int32_t part, rd_kafka_resp_err_t code);
@@ -41,8 +42,16 @@ bool kassign_reads(const struct kassign *kassign, int32_t part);
  * a message's version when it is taken from the queue. */
 void kassign_apply(struct kassign *kassign);
 
-/* A message at `offset` came: is it to be given? */
-bool kassign_take(struct kassign *kassign, int32_t part, int64_t offset);
+/* A message of the partition came: if it is to be given, it becomes `record`,
+ * which holds it from now on.  False: it is not. */
+bool kassign_take(struct kassign *kassign, int32_t part,
+    rd_kafka_message_t *message, struct record *record);
+
+/* Of a partition that is read an error says that its position is gone.  True:
+ * it is.  False: that may have been an earlier position, and the partition is
+ * read once more from where it was told to be. */
+bool kassign_is_gone(struct kassign *kassign, int32_t part,
+    const rd_kafka_message_t *error);
 
 /* One past what was given, or the place that was ordered. */
 int64_t kassign_next(const struct kassign *kassign, int32_t part);

@@ -10,11 +10,12 @@
 #define REFRESH_MS 1 /* the answer is taken in by the library's own thread */
 
 struct question {
-    char *topic; /* NULL: nothing is asked */
+    const char *topic; /* NULL: nothing is asked */
     int32_t partition;
     uint32_t round; /* an answer of an earlier round is not ours */
     unsigned open;  /* kinds without an answer */
     unsigned asked; /* of those, the ones that are under way */
+    unsigned again; /* of those, the ones that failed before */
     int64_t wall_ms;
     int tries;
     int64_t offset[KENDS_N];
@@ -26,16 +27,21 @@ struct asked {
 };
 
 /* One kind of question: at most one request of it is under way.  A partition
- * without a leader fails the whole request it is in.  So a request that failed
- * is halved, and the next one begins behind it: the others are soon told. */
+ * without a leader may fail the whole request it is in, and one whose leader is
+ * dead keeps it until its time is over.  So what failed once goes in requests
+ * of its own, with a pause that new questions do not wait for; one of these
+ * that failed is halved, and the next begins behind it: the others are soon
+ * told. */
 struct channel {
     rd_kafka_AdminOptions_t *options;
-    struct asked *asked; /* in the order of the request */
-    size_t n_asked;      /* 0: none under way */
-    size_t n_waiting;    /* questions not yet asked, at most */
-    size_t most;         /* questions in one request; 0: all */
-    size_t from;         /* the part with which the next one begins */
-    int64_t due_ms, pause_ms;
+    struct asked *asked;      /* in the order of the request */
+    size_t n_asked;           /* 0: none under way */
+    bool again;               /* it is of questions that failed before */
+    size_t n_new;             /* questions never asked yet, at most */
+    size_t n_again;           /* questions to be asked again, at most */
+    size_t most;              /* of the latter in one request; 0: all */
+    size_t from;              /* the part with which the next of them begins */
+    int64_t due_ms, pause_ms; /* of the latter */
 };
 
 struct kends {
@@ -103,17 +109,16 @@ kends_free(struct kends *kends)
             rd_kafka_AdminOptions_destroy(kends->channels[kind].options);
         free(kends->channels[kind].asked);
     }
-    for (size_t i = 0; i < kends->n_questions; i++)
-        free(kends->questions[i].topic);
     free(kends->questions);
     free(kends->done);
     free(kends);
 }
 
 /* Room for one entry per part in every array, so that nothing grows later. */
-static bool
-make_room(struct kends *kends, size_t n)
+bool
+kends_room(struct kends *kends, int32_t part, struct err *err)
 {
+    size_t n = (size_t)part + 1;
     struct question *questions;
     struct asked *done;
 
@@ -125,15 +130,15 @@ make_room(struct kends *kends, size_t n)
         struct asked *asked = realloc(channel->asked, n * sizeof *asked);
 
         if (asked == NULL)
-            return false;
+            return err_set(err, ERR_MEMORY, "questions for offsets");
         channel->asked = asked;
     }
     if ((done = realloc(kends->done, n * sizeof *done)) == NULL)
-        return false;
+        return err_set(err, ERR_MEMORY, "questions for offsets");
     kends->done = done;
     questions = realloc(kends->questions, n * sizeof *questions);
     if (questions == NULL)
-        return false;
+        return err_set(err, ERR_MEMORY, "questions for offsets");
     memset(questions + kends->n_questions, 0,
         (n - kends->n_questions) * sizeof *questions);
     kends->questions = questions;
@@ -151,7 +156,6 @@ kends_drop(struct kends *kends, int32_t part)
     question = &kends->questions[part];
     if (question->topic == NULL)
         return;
-    free(question->topic);
     question->topic = NULL;
     question->round++;
     for (size_t i = 0; i < kends->n_done; i++)
@@ -159,32 +163,24 @@ kends_drop(struct kends *kends, int32_t part)
             kends->done[i--] = kends->done[--kends->n_done];
 }
 
-bool
-kends_ask(struct kends *kends, const struct kends_question *asked,
-    struct err *err)
+void
+kends_ask(struct kends *kends, const struct kends_question *asked)
 {
-    struct question *question;
-    char *topic = strdup(asked->topic);
+    struct question *question = &kends->questions[asked->part];
 
     assert(asked->part >= 0 && asked->kinds != 0);
-    if (topic == NULL || !make_room(kends, (size_t)asked->part + 1)) {
-        free(topic);
-        return err_set(err, ERR_MEMORY, "questions for offsets");
-    }
     kends_drop(kends, asked->part);
-    question = &kends->questions[asked->part];
-    question->topic = topic;
+    question->topic = asked->topic;
     question->partition = asked->partition;
     question->open = asked->kinds;
-    question->asked = 0;
+    question->asked = question->again = 0;
     question->wall_ms = asked->wall_ms;
     question->tries = asked->tries;
     for (int kind = 0; kind < KENDS_N; kind++) {
         question->offset[kind] = -1;
         if ((asked->kinds & KENDS_BIT(kind)) != 0)
-            kends->channels[kind].n_waiting++;
+            kends->channels[kind].n_new++;
     }
-    return true;
 }
 
 static int64_t
@@ -213,19 +209,53 @@ add_to_request(struct kends *kends, enum kends_kind kind, size_t part,
 }
 
 static void
-send_kind(struct kends *kends, enum kends_kind kind)
+send_list(struct kends *kends, enum kends_kind kind,
+    rd_kafka_topic_partition_list_t *list)
+{
+    if (list->cnt > 0)
+        rd_kafka_ListOffsets(kends->rk, list, kends->channels[kind].options,
+            kends->queue);
+    rd_kafka_topic_partition_list_destroy(list);
+}
+
+/* Is this kind of it to be sent? */
+static bool
+waits(const struct question *question, enum kends_kind kind, bool again)
+{
+    unsigned bit = KENDS_BIT(kind);
+
+    return question->topic != NULL &&
+           (question->open & ~question->asked & bit) != 0 &&
+           ((question->again & bit) != 0) == again;
+}
+
+static void
+send_new(struct kends *kends, enum kends_kind kind)
 {
     struct channel *channel = &kends->channels[kind];
     rd_kafka_topic_partition_list_t *list =
-        rd_kafka_topic_partition_list_new((int)channel->n_waiting);
+        rd_kafka_topic_partition_list_new((int)channel->n_new);
+
+    for (size_t part = 0; part < kends->n_questions; part++)
+        if (waits(&kends->questions[part], kind, false))
+            add_to_request(kends, kind, part, list);
+    channel->n_new = 0;
+    channel->again = false;
+    send_list(kends, kind, list);
+}
+
+static void
+send_again(struct kends *kends, enum kends_kind kind)
+{
+    struct channel *channel = &kends->channels[kind];
+    rd_kafka_topic_partition_list_t *list =
+        rd_kafka_topic_partition_list_new((int)channel->n_again);
     size_t n = kends->n_questions, from = channel->from, waiting = 0;
 
     for (size_t i = 0; i < n; i++) {
         size_t part = (from + i) % n;
-        const struct question *question = &kends->questions[part];
 
-        if (question->topic == NULL ||
-            (question->open & ~question->asked & KENDS_BIT(kind)) == 0)
+        if (!waits(&kends->questions[part], kind, true))
             continue;
         if (channel->most > 0 && channel->n_asked == channel->most) {
             waiting++;
@@ -234,10 +264,9 @@ send_kind(struct kends *kends, enum kends_kind kind)
         add_to_request(kends, kind, part, list);
         channel->from = (part + 1) % n;
     }
-    channel->n_waiting = waiting;
-    if (list->cnt > 0)
-        rd_kafka_ListOffsets(kends->rk, list, channel->options, kends->queue);
-    rd_kafka_topic_partition_list_destroy(list);
+    channel->n_again = waiting;
+    channel->again = true;
+    send_list(kends, kind, list);
 }
 
 void
@@ -246,9 +275,11 @@ kends_serve(struct kends *kends, int64_t now_ms)
     for (int kind = 0; kind < KENDS_N; kind++) {
         struct channel *channel = &kends->channels[kind];
 
-        if (channel->n_waiting > 0 && channel->n_asked == 0 &&
+        if (channel->n_new > 0 && channel->n_asked == 0)
+            send_new(kends, (enum kends_kind)kind);
+        if (channel->n_again > 0 && channel->n_asked == 0 &&
             now_ms >= channel->due_ms)
-            send_kind(kends, (enum kends_kind)kind);
+            send_again(kends, (enum kends_kind)kind);
     }
 }
 
@@ -277,7 +308,8 @@ take_answer(struct kends *kends, struct asked asked, unsigned kind,
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
         offset = -1;
         if (question->tries == KENDS_FOR_EVER || --question->tries > 0) {
-            kends->channels[kind].n_waiting++;
+            kends->channels[kind].n_again++;
+            question->again |= KENDS_BIT(kind);
             return false;
         }
     }
@@ -293,13 +325,16 @@ static void
 plan_next(struct channel *channel, size_t n_asked, bool whole, bool good,
     int64_t now_ms)
 {
+    if (good && !channel->again)
+        return; /* it says nothing of those that failed before */
     if (!whole)
         channel->most = n_asked > 1 ? (n_asked + 1) / 2 : 1;
     else if (channel->most > 0)
         channel->most *= 2;
     if (good)
         channel->pause_ms = 0;
-    else if (channel->pause_ms == 0 || (!whole && n_asked > 1))
+    else if (channel->pause_ms == 0 || !channel->again ||
+             (!whole && n_asked > 1))
         channel->pause_ms = PAUSE_FIRST_MS;
     else if ((channel->pause_ms *= 2) > PAUSE_LAST_MS)
         channel->pause_ms = PAUSE_LAST_MS;
@@ -365,7 +400,6 @@ kends_next(struct kends *kends, struct kends_answer *answer)
     answer->part = kends->done[--kends->n_done].part;
     question = &kends->questions[answer->part];
     memcpy(answer->offset, question->offset, sizeof answer->offset);
-    free(question->topic);
     question->topic = NULL;
     question->round++;
     return true;

@@ -3,9 +3,10 @@
  * Questions are collected and go out together, one request for each kind; the
  * answers arrive as events on the client's queue.  A partition that cannot be
  * answered for, since its leader is away or has just moved, is asked for again
- * with a growing pause, while the others are told at once.  Stale knowledge of
- * leaders is refreshed, which the library does not do by itself after
- * FENCED_LEADER_EPOCH.
+ * with a growing pause and apart from the others.  These are told at once, or
+ * after three seconds where a leader is dead and the cluster does not know it.
+ * Stale knowledge of leaders is refreshed, which the library does not do by
+ * itself after FENCED_LEADER_EPOCH.
  *
  * Thread: one, which never waits in here.
  * Memory: grows with the highest number of a partition ever asked for.
@@ -31,7 +32,7 @@ enum kends_kind {
 
 struct kends_question {
     int32_t part;      /* whose number; comes back with the answer */
-    const char *topic; /* copied */
+    const char *topic; /* borrowed until it is answered or dropped */
     int32_t partition;
     unsigned kinds;  /* KENDS_BIT() of each that is wanted */
     int64_t wall_ms; /* KENDS_TIME */
@@ -51,9 +52,11 @@ struct kends *kends_new(rd_kafka_t *rk, rd_kafka_queue_t *queue,
     bool read_uncommitted, struct err *err) MUST_CHECK;
 void kends_free(struct kends *kends); /* NULL is fine */
 
+/* Room for this number: before anything else is done with it. */
+bool kends_room(struct kends *kends, int32_t part, struct err *err) MUST_CHECK;
+
 /* In place of what was asked for the part before, if anything. */
-bool kends_ask(struct kends *kends, const struct kends_question *question,
-    struct err *err) MUST_CHECK;
+void kends_ask(struct kends *kends, const struct kends_question *question);
 void kends_drop(struct kends *kends, int32_t part);
 
 /* Sends what is due. */

@@ -55,7 +55,7 @@ static const struct kprops rows[] = {
     { "allow.auto.create.topics", ALL, KPROPS_FIXED, "false",
         "A topic made in passing has the wrong number of partitions." },
     { "group.id", CONSUMERS, KPROPS_GROUP, NULL,
-        "Of the flow; for source and ledger a form, nobody joins." },
+        "Of the flow; nobody joins as source or ledger reader." },
     { "enable.auto.commit", CONSUMERS, KPROPS_FIXED, "false",
         "Positions live in the ledger." },
     { "enable.auto.offset.store", CONSUMERS, KPROPS_FIXED, "false",

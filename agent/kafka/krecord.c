@@ -64,9 +64,9 @@ headers_can_be_read(const rd_kafka_message_t *message)
 }
 
 /* No setting mends these, and this version passes over no record. */
-#define PASSED_OVER                                                    \
-    "that needs 'kedge flow skip', of a later version; until then, a " \
-    "flow of another name can start behind it (topics.start)"
+#define PASSED_OVER                                                          \
+    "this version leaves out no record, so the way on is a flow of another " \
+    "name that starts behind it (topics.start)"
 
 bool
 krecord_can_be_sent(const struct record *record, struct err *err)

@@ -6,7 +6,7 @@
 #include "kconf.h"
 #include "kends.h"
 #include "kparts.h"
-#include "krecord.h"
+#include "kposition.h"
 #include "wake.h"
 
 #include <assert.h>
@@ -36,6 +36,7 @@ struct ksource {
     struct affinity thread;
     bool claimed; /* by the thread of the first call */
     struct kends *kends;
+    struct kposition *position;
     struct kparts *names;
     struct kassign *reading;
     struct part *parts;
@@ -63,8 +64,11 @@ make_room(struct ksource *ks, int32_t part, struct err *err)
     size_t n = (size_t)part + 1;
     void *grown;
 
+    if (!kends_room(ks->kends, part, err) ||
+        !kassign_room(ks->reading, part, err))
+        return false;
     if (n <= ks->n_parts)
-        return kassign_room(ks->reading, part, err);
+        return true;
     n = n < 16 ? 16 : n + n / 2;
     if ((grown = realloc(ks->failed, n * sizeof *ks->failed)) == NULL)
         return err_set(err, ERR_MEMORY, "partitions of a source");
@@ -74,7 +78,7 @@ make_room(struct ksource *ks, int32_t part, struct err *err)
     ks->parts = grown;
     memset(ks->parts + ks->n_parts, 0, (n - ks->n_parts) * sizeof *ks->parts);
     ks->n_parts = n;
-    return kassign_room(ks->reading, part, err);
+    return true;
 }
 
 static void
@@ -132,13 +136,9 @@ ask(struct ksource *ks, int32_t number, enum asking asking, unsigned kinds,
         .wall_ms = wall_ms,
         .tries = asking == ASKING_START ? KENDS_FOR_EVER : ENDS_TRIES,
     };
-    struct err err;
 
     stop_asking(ks, number);
-    if (!kends_ask(ks->kends, &question, &err)) {
-        fail(ks, number, RD_KAFKA_RESP_ERR__FAIL);
-        return;
-    }
+    kends_ask(ks->kends, &question);
     ks->parts[number].asking = asking;
     if (asking == ASKING_ENDS)
         ks->n_asking_ends++;
@@ -176,12 +176,16 @@ do_read(void *self, int32_t number, const char *name, int32_t partition,
 
 /* What the library says of a partition instead of a record. */
 static void
-take_error(struct ksource *ks, int32_t number, rd_kafka_resp_err_t code)
+take_error(struct ksource *ks, int32_t number,
+    const rd_kafka_message_t *message)
 {
+    rd_kafka_resp_err_t code = message->err;
     struct err err;
 
     if (code == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
         code == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
+        if (!kassign_is_gone(ks->reading, number, message))
+            return;
         kassign_stop(ks->reading, number);
         ask(ks, number, ASKING_RANGE,
             KENDS_BIT(KENDS_LOW) | KENDS_BIT(KENDS_HIGH), 0);
@@ -200,12 +204,10 @@ take_message(struct ksource *ks, rd_kafka_message_t *message,
     int32_t number = kparts_of(message);
 
     if (message->err == 0 && number != KPARTS_NONE &&
-        kassign_take(ks->reading, number, message->offset)) {
-        krecord_fill(record, message, number);
+        kassign_take(ks->reading, number, message, record))
         return true;
-    }
     if (message->err != 0 && kassign_reads(ks->reading, number))
-        take_error(ks, number, message->err);
+        take_error(ks, number, message);
     rd_kafka_message_destroy(message);
     return false;
 }
@@ -234,6 +236,9 @@ take_event(struct ksource *ks, rd_kafka_event_t *event, int64_t now_ms)
     case RD_KAFKA_EVENT_LISTOFFSETS_RESULT:
         kends_result(ks->kends, event, now_ms);
         break;
+    case RD_KAFKA_EVENT_ALTERCONSUMERGROUPOFFSETS_RESULT:
+        kposition_result(ks->position, event, now_ms);
+        break;
     case RD_KAFKA_EVENT_ERROR:
         kalive_event(ks->alive, event, now_ms);
         break;
@@ -257,6 +262,7 @@ serve(struct ksource *ks)
         rd_kafka_event_destroy(event);
     }
     kends_serve(ks->kends, now_ms);
+    kposition_serve(ks->position, now_ms);
 }
 
 static unsigned
@@ -334,7 +340,7 @@ do_event(void *self, struct source_event *event)
     return false;
 }
 
-static void
+static bool
 do_resolve(void *self, int32_t number, const char *topic, int32_t partition,
     enum start start, int64_t wall_ms)
 {
@@ -343,16 +349,14 @@ do_resolve(void *self, int32_t number, const char *topic, int32_t partition,
     struct err err;
 
     assert(number >= 0 && partition >= 0);
-    if (!name_part(ks, number, topic, partition, &err)) {
-        if ((size_t)number < ks->n_parts)
-            fail(ks, number, RD_KAFKA_RESP_ERR__FAIL);
-        return;
-    }
+    if (!name_part(ks, number, topic, partition, &err))
+        return false;
     if (start == START_LATEST)
         kinds = end_kind(ks);
     else if (start == START_TIME)
         kinds = KENDS_BIT(KENDS_TIME);
     ask(ks, number, ASKING_START, kinds, wall_ms);
+    return true;
 }
 
 static void
@@ -371,12 +375,22 @@ do_ask_ends(void *self)
                 0);
 }
 
+static void
+do_stored(void *self, int32_t number, const char *topic, int32_t partition,
+    int64_t offset)
+{
+    kposition_told(enter(self)->position, number, topic, partition, offset);
+}
+
 /* Also of one that was opened by half. */
 static void
 do_free(void *self)
 {
     struct ksource *ks = self;
 
+    if (ks->position != NULL)
+        kposition_last(ks->position, ks->clock);
+    kposition_free(ks->position);
     kends_free(ks->kends);
     kassign_free(ks->reading);
     kparts_free(ks->names);
@@ -402,8 +416,26 @@ static const struct source_ops ops = {
     .event = do_event,
     .resolve = do_resolve,
     .ask_ends = do_ask_ends,
+    .stored = do_stored,
     .free = do_free,
 };
+
+static bool
+open_position(struct ksource *ks, const struct ksource_options *options,
+    struct err *err)
+{
+    const struct kposition_options position = {
+        .rk = ks->rk,
+        .queue = ks->events,
+        .group_id = options->group_id,
+        .cluster = options->cluster,
+        .flow = options->flow,
+        .log = options->log,
+    };
+
+    ks->position = kposition_new(&position, err);
+    return ks->position != NULL;
+}
 
 static bool
 open_client(struct ksource *ks, const struct ksource_options *options,
@@ -439,7 +471,7 @@ open_client(struct ksource *ks, const struct ksource_options *options,
     if (ks->reading == NULL)
         return false;
     ks->kends = kends_new(ks->rk, ks->events, options->read_uncommitted, err);
-    return ks->kends != NULL;
+    return ks->kends != NULL && open_position(ks, options, err);
 }
 
 bool

@@ -9,11 +9,12 @@
  *
  * next() goes on from where the library wakes: when it gave as many as it was
  * asked for, there may be more without another wake, so it is called again.
- * event() also repeats what has to be asked again, so it is called at least
- * every second.
+ * event() also repeats what has to be asked again, and shows positions in the
+ * group (kposition.h), so it is called at least every second.
  *
  * Thread: the flow's.  next() may wait for the library's own thread, not for a
- *         broker, when orders have been collected.
+ *         broker, when orders have been collected; free() waits a second at
+ *         most for the last positions.
  * Memory: grows with topics and partitions; what is read ahead is bounded by
  *         prefetch_bytes of values and by a record for every 512 of them, and
  *         for each broker by one answer more.  All records must be released
@@ -35,8 +36,8 @@ struct wake;
 struct ksource_options {
     const struct kcluster *cluster; /* borrowed until ksource_open() returns */
     const char *agent, *flow;       /* the same */
-    const char *group_id;           /* the same; a form, nobody joins */
-    int64_t prefetch_bytes;         /* 0: the default, 64 MiB */
+    const char *group_id;   /* the same; nobody joins it, it shows positions */
+    int64_t prefetch_bytes; /* 0: the default, 64 MiB */
     bool read_uncommitted;
     const struct wake *wake;   /* borrowed for the life of the source */
     const struct clock *clock; /* the same; NULL: this machine's */

@@ -35,6 +35,7 @@
 
 struct memory_partition {
     int64_t low, high;             /* of the source */
+    bool leaderless;               /* there: nobody answers for it */
     int32_t bytes[MEMORY_OFFSETS]; /* -1: no record (a marker) */
     int64_t got[MEMORY_OFFSETS];   /* offsets, as the target got them */
     size_t n_got;
@@ -61,7 +62,9 @@ struct memory_reader { /* of one number that the flow chose */
     int64_t next;
     enum start start;
     int64_t start_wall_ms;
-    int reads; /* how often it was told to read */
+    int reads;      /* how often it was told to read */
+    int64_t stored; /* as told; and how often */
+    int stored_told;
 };
 
 struct memory_sent {
@@ -104,10 +107,11 @@ struct memory {
     struct memory_reader reader[MEMORY_PARTS];
     struct source_event said[MEMORY_EVENTS];
     size_t n_said;
-    int64_t holds;     /* records given out and not released */
-    int64_t given;     /* records given out */
-    bool source_away;  /* gives no records, resolves nothing */
-    bool read_refused; /* read() says no */
+    int64_t holds;        /* records given out and not released */
+    int64_t given;        /* records given out */
+    bool source_away;     /* gives no records, resolves nothing */
+    bool read_refused;    /* read() says no */
+    int source_no_memory; /* so many read() and resolve() find no memory */
     /* sink */
     sink_done_fn *done;
     sink_failed_fn *failed;

@@ -70,12 +70,16 @@ do_read(void *self, int32_t part, const char *topic, int32_t partition,
     memory_enter(memory);
     reader = reader_of(memory, part, topic, partition);
     assert(offset >= 0 && !looks_truncated(reader->of, offset, leader_epoch));
-    reader->reading = !memory->read_refused;
+    reader->reading = !memory->read_refused && memory->source_no_memory == 0;
     reader->asked = false;
     reader->next = offset;
     reader->reads++;
+    if (memory->source_no_memory > 0 && memory->source_no_memory-- > 0)
+        err_set(err, ERR_MEMORY, "no room");
+    else
+        err_set(err, ERR_KAFKA, "reading is refused");
     memory_leave(memory);
-    return reader->reading || err_set(err, ERR_KAFKA, "reading is refused");
+    return reader->reading;
 }
 
 static void
@@ -107,7 +111,7 @@ give(struct memory *memory, int32_t part, struct record *record)
     struct memory_reader *reader = &memory->reader[part];
     int64_t offset;
 
-    if (!reader->reading)
+    if (!reader->reading || reader->of->leaderless)
         return false;
     while (reader->next < reader->of->high && reader->next >= 0 &&
            reader->of->bytes[reader->next] < 0)
@@ -161,7 +165,7 @@ resolve_one(struct memory *memory, struct source_event *event)
     for (int32_t i = 0; i < MEMORY_PARTS && !memory->source_away; i++) {
         struct memory_reader *reader = &memory->reader[i];
 
-        if (!reader->asked)
+        if (!reader->asked || reader->of->leaderless)
             continue;
         reader->asked = false;
         *event = (struct source_event){ .kind = SOURCE_RESOLVED, .part = i };
@@ -199,18 +203,39 @@ do_event(void *self, struct source_event *event)
     return some;
 }
 
-static void
+static bool
 do_resolve(void *self, int32_t part, const char *topic, int32_t partition,
     enum start start, int64_t start_wall_ms)
+{
+    struct memory *memory = self;
+    struct memory_reader *reader;
+    bool taken;
+
+    memory_enter(memory);
+    reader = reader_of(memory, part, topic, partition);
+    taken = memory->source_no_memory == 0;
+    if (!taken)
+        memory->source_no_memory--;
+    reader->asked = taken;
+    reader->start = start;
+    reader->start_wall_ms = start_wall_ms;
+    memory_leave(memory);
+    return taken;
+}
+
+/* What is stored never goes back. */
+static void
+do_stored(void *self, int32_t part, const char *topic, int32_t partition,
+    int64_t offset)
 {
     struct memory *memory = self;
     struct memory_reader *reader;
 
     memory_enter(memory);
     reader = reader_of(memory, part, topic, partition);
-    reader->asked = true;
-    reader->start = start;
-    reader->start_wall_ms = start_wall_ms;
+    assert(offset >= reader->stored);
+    reader->stored = offset;
+    reader->stored_told++;
     memory_leave(memory);
 }
 
@@ -240,7 +265,7 @@ struct source
 memory_source(struct memory *memory)
 {
     static const struct source_ops ops = { do_read, do_stop, do_next, do_event,
-        do_resolve, do_ask_ends, do_free };
+        do_resolve, do_ask_ends, do_stored, do_free };
 
     return (struct source){ &ops, memory };
 }

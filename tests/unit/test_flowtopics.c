@@ -175,53 +175,6 @@ a_held_partition_of_a_topic_that_is_gone_is_still_said(void **state)
     flowfix_free(&fix);
 }
 
-#define GONE                                                                \
-    "; nothing behind it is sent: that needs 'kedge flow accept-loss', of " \
-    "a later version; until then, forward the topic by a flow of another "  \
-    "name"
-
-static const struct range_row {
-    const char *label;
-    int64_t low, high; /* of the source, when the flow comes back to it */
-    int64_t lost;
-    const char *reason;
-} range_rows[] = {
-    { "retention overtook the position", 25, 40, 15,
-        "15 offsets are gone at the source before they could be read: 10 to "
-        "24 (retention or deletion)" GONE },
-    { "the log was truncated", 0, 5, 0,
-        "the position 10 lies beyond the end of the source (5): the log was "
-        "truncated or the topic made anew" GONE },
-};
-
-static void
-a_position_that_is_gone_is_held_and_named(void **state)
-{
-    for (size_t i = 0; i < sizeof range_rows / sizeof range_rows[0]; i++) {
-        const struct range_row *row = &range_rows[i];
-        struct memory_topic *topic;
-        struct flowfix fix;
-
-        (void)state;
-        print_message("  %s\n", row->label);
-        flowfix_init(&fix, 1);
-        topic = memory_topic(fix.memory, "t", 1, 10, 100);
-        flowfix_start(&fix);
-        flowfix_stop(&fix);
-        memory_append(&topic->partition[0], 30, 100);
-        topic->partition[0].low = row->low;
-        topic->partition[0].high = row->high;
-        flowfix_start(&fix);
-        assert_int_equal(flowfix_part(&fix, "t", 0)->state, PART_HELD);
-        assert_string_equal(flowfix_part(&fix, "t", 0)->reason, row->reason);
-        assert_int_equal(metric_get(fix.metrics, METRIC_OFFSETS_LOST),
-            row->lost);
-        assert_int_equal(topic->partition[0].n_got, 10);
-        assert_int_equal(memory_entry(fix.memory, "t", 0), 10);
-        flowfix_free(&fix);
-    }
-}
-
 /* --- where to begin --- */
 
 static const struct start_row {
@@ -432,7 +385,6 @@ main(void)
         cmocka_unit_test(a_topic_made_anew_is_held),
         cmocka_unit_test(
             a_held_partition_of_a_topic_that_is_gone_is_still_said),
-        cmocka_unit_test(a_position_that_is_gone_is_held_and_named),
         cmocka_unit_test(a_flow_begins_where_the_policy_says),
         cmocka_unit_test(a_changed_policy_applies_start_anew),
         cmocka_unit_test(latest_counts_from_when_it_was_named),

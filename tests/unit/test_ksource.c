@@ -4,121 +4,25 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "kafkafix.h"
-#include "ksource.h"
+#include "sourcefix.h"
 
 #include <inttypes.h>
-
-#define BATCH 256
-
-struct scene {
-    struct kafkafix fix;
-    struct source source;
-};
-
-static int
-set_up(void **state)
-{
-    struct scene *scene = calloc(1, sizeof *scene);
-    struct err err;
-
-    assert_non_null(scene);
-    kafkafix_open(&scene->fix);
-    const struct ksource_options options = {
-        .cluster = &scene->fix.source,
-        .agent = "a1",
-        .flow = "telemetry",
-        .group_id = "kedge.plant7.telemetry",
-        .wake = &scene->fix.wake,
-    };
-    if (!ksource_open(&scene->source, &options, &err))
-        fail_msg("%s", err.text);
-    *state = scene;
-    return 0;
-}
-
-static int
-tear_down(void **state)
-{
-    struct scene *scene = *state;
-
-    scene->source.ops->free(scene->source.self);
-    kafkafix_close(&scene->fix);
-    free(scene);
-    return 0;
-}
-
-static void
-read_part(struct scene *scene, int32_t part, int32_t partition, int64_t offset)
-{
-    struct err err;
-
-    if (!scene->source.ops->read(scene->source.self, part, "in", partition,
-            offset, -1, &err))
-        fail_msg("%s", err.text);
-}
-
-/* Some records, at least one. */
-static size_t
-take(struct scene *scene, struct record *records, size_t max)
-{
-    int64_t deadline_ms = kafkafix_deadline();
-    struct source_event event;
-    size_t n;
-
-    while (
-        (n = scene->source.ops->next(scene->source.self, records, max)) == 0) {
-        while (scene->source.ops->event(scene->source.self, &event))
-            if (event.kind == SOURCE_FAILED ||
-                event.kind == SOURCE_OUT_OF_RANGE)
-                fail_msg("event %d: %s", event.kind, event.err.text);
-        kafkafix_wait(&scene->fix, deadline_ms, "records");
-    }
-    return n;
-}
-
-static void
-release(struct record *records, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        record_release(&records[i]);
-}
-
-/* The next event of this kind; others are passed over. */
-static struct source_event
-expect(struct scene *scene, enum source_event_kind kind)
-{
-    int64_t deadline_ms = kafkafix_deadline();
-    struct source_event event;
-    struct record records[BATCH];
-    char what[32];
-
-    (void)snprintf(what, sizeof what, "event %d", kind);
-    for (;;) {
-        while (scene->source.ops->event(scene->source.self, &event))
-            if (event.kind == kind)
-                return event;
-        release(records,
-            scene->source.ops->next(scene->source.self, records, BATCH));
-        kafkafix_wait(&scene->fix, deadline_ms, what);
-    }
-}
 
 static void
 every_record_comes_once_and_in_order(void **state)
 {
-    struct scene *scene = *state;
-    struct record records[BATCH];
+    struct sourcefix *scene = *state;
+    struct record records[SOURCEFIX_BATCH];
     int64_t next[3] = { 0, 0, 100 };
     size_t n_left = 300 + 300 + 200;
 
     for (int32_t p = 0; p < 3; p++)
         kafkafix_fill(&scene->fix, p, 0, 300);
-    read_part(scene, 0, 0, 0);
-    read_part(scene, 1, 1, 0);
-    read_part(scene, 2, 2, 100); /* not from the beginning */
+    sourcefix_read(scene, 0, 0, 0);
+    sourcefix_read(scene, 1, 1, 0);
+    sourcefix_read(scene, 2, 2, 100); /* not from the beginning */
     while (n_left > 0) {
-        size_t n = take(scene, records, 7);
+        size_t n = sourcefix_take(scene, records, 7);
 
         for (size_t i = 0; i < n; i++) {
             char value[16];
@@ -131,11 +35,11 @@ every_record_comes_once_and_in_order(void **state)
             assert_int_equal(records[i].timestamp_wall_ms, 1000 + *at);
             (*at)++;
         }
-        release(records, n);
+        sourcefix_release(records, n);
         n_left -= n;
     }
     assert_int_equal(scene->source.ops->next(scene->source.self, records,
-                         BATCH),
+                         SOURCEFIX_BATCH),
         0);
 }
 
@@ -144,8 +48,8 @@ every_record_comes_once_and_in_order(void **state)
 static void
 another_place_gives_nothing_of_the_earlier_one(void **state)
 {
-    struct scene *scene = *state;
-    struct record records[BATCH];
+    struct sourcefix *scene = *state;
+    struct record records[SOURCEFIX_BATCH];
     unsigned seed = 42;
 
     kafkafix_fill(&scene->fix, 0, 0, 500);
@@ -153,56 +57,57 @@ another_place_gives_nothing_of_the_earlier_one(void **state)
         int64_t offset = rand_r(&seed) % 500;
         size_t n;
 
-        read_part(scene, 0, 0, rand_r(&seed) % 500);
+        sourcefix_read(scene, 0, 0, rand_r(&seed) % 500);
         if (round % 2 == 0) /* on top of each other, or between two reads */
-            release(records, take(scene, records, 1 + (size_t)round % 5));
-        read_part(scene, 0, 0, offset);
-        n = take(scene, records, BATCH);
+            sourcefix_release(records,
+                sourcefix_take(scene, records, 1 + (size_t)round % 5));
+        sourcefix_read(scene, 0, 0, offset);
+        n = sourcefix_take(scene, records, SOURCEFIX_BATCH);
         for (size_t i = 0; i < n; i++)
             assert_int_equal(records[i].offset, offset + (int64_t)i);
-        release(records, n);
+        sourcefix_release(records, n);
     }
 }
 
 static void
 a_stopped_partition_gives_nothing(void **state)
 {
-    struct scene *scene = *state;
-    struct record records[BATCH];
+    struct sourcefix *scene = *state;
+    struct record records[SOURCEFIX_BATCH];
     size_t n_other = 0;
 
     kafkafix_fill(&scene->fix, 0, 0, 100);
     kafkafix_fill(&scene->fix, 1, 0, 100);
-    read_part(scene, 0, 0, 0);
-    release(records, take(scene, records, 10));
+    sourcefix_read(scene, 0, 0, 0);
+    sourcefix_release(records, sourcefix_take(scene, records, 10));
     scene->source.ops->stop(scene->source.self, 0);
     scene->source.ops->stop(scene->source.self, 0);  /* not reading: fine */
     scene->source.ops->stop(scene->source.self, 77); /* nor ever read */
-    read_part(scene, 1, 1, 0);
+    sourcefix_read(scene, 1, 1, 0);
     while (n_other < 100) {
-        size_t n = take(scene, records, BATCH);
+        size_t n = sourcefix_take(scene, records, SOURCEFIX_BATCH);
 
         for (size_t i = 0; i < n; i++)
             assert_int_equal(records[i].part, 1);
         n_other += n;
-        release(records, n);
+        sourcefix_release(records, n);
     }
 }
 
 static void
 a_number_may_stand_for_another_partition(void **state)
 {
-    struct scene *scene = *state;
+    struct sourcefix *scene = *state;
     struct record record;
 
     kafkafix_fill(&scene->fix, 0, 0, 10);
     kafkafix_fill(&scene->fix, 3, 500, 10);
-    read_part(scene, 0, 0, 0);
-    (void)take(scene, &record, 1);
+    sourcefix_read(scene, 0, 0, 0);
+    (void)sourcefix_take(scene, &record, 1);
     assert_memory_equal(record.value, "0", 1);
     record_release(&record);
-    read_part(scene, 0, 3, 2);
-    (void)take(scene, &record, 1);
+    sourcefix_read(scene, 0, 3, 2);
+    (void)sourcefix_take(scene, &record, 1);
     assert_int_equal(record.offset, 2);
     assert_memory_equal(record.value, "502", 3);
     record_release(&record);
@@ -211,7 +116,7 @@ a_number_may_stand_for_another_partition(void **state)
 static void
 what_cannot_be_read_is_refused_at_once(void **state)
 {
-    struct scene *scene = *state;
+    struct sourcefix *scene = *state;
     struct err err;
 
     assert_false(
@@ -234,7 +139,7 @@ a_position_that_is_gone_is_named_and_not_jumped(void **state)
         { "beyond the end", 0, 1000, 0, true },
         { "below the first that is left", 1, 2, 12, false },
     };
-    struct scene *scene = *state;
+    struct sourcefix *scene = *state;
     struct record record;
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -245,8 +150,8 @@ a_position_that_is_gone_is_named_and_not_jumped(void **state)
         if (cases[i].large > 0)
             kafkafix_fill_large(&scene->fix, cases[i].partition, cases[i].large,
                 900000);
-        read_part(scene, (int32_t)i, cases[i].partition, cases[i].offset);
-        event = expect(scene, SOURCE_OUT_OF_RANGE);
+        sourcefix_read(scene, (int32_t)i, cases[i].partition, cases[i].offset);
+        event = sourcefix_expect(scene, SOURCE_OUT_OF_RANGE);
         assert_int_equal(event.part, i);
         assert_int_equal(event.offset, cases[i].offset);
         assert_int_equal(event.low == 0, cases[i].low_is_zero);
@@ -255,12 +160,63 @@ a_position_that_is_gone_is_named_and_not_jumped(void **state)
                              1),
             0);
         /* a person decided: on from what is there */
-        read_part(scene, (int32_t)i, cases[i].partition, event.low);
-        (void)take(scene, &record, 1);
+        sourcefix_read(scene, (int32_t)i, cases[i].partition, event.low);
+        (void)sourcefix_take(scene, &record, 1);
         assert_int_equal(record.offset, event.low);
         record_release(&record);
         scene->source.ops->stop(scene->source.self, (int32_t)i);
     }
+}
+
+/* The error does not say which reading it is of, and lies in the library's
+ * queue behind records of another partition. */
+static void
+an_error_of_an_earlier_place_is_none_of_this_one(void **state)
+{
+    struct sourcefix *scene = *state;
+    struct record records[SOURCEFIX_BATCH];
+
+    kafkafix_fill(&scene->fix, 0, 0, 100);
+    kafkafix_fill(&scene->fix, 1, 0, 100);
+    for (int round = 0; round < 6; round++) {
+        int64_t until_ms = clock_mono_ms(clock_system()) + 100 + 25 * round;
+
+        sourcefix_read(scene, 1, 1, 0);
+        sourcefix_read(scene, 0, 0, 1000 + round);
+        (void)scene->source.ops->next(scene->source.self, records, 0);
+        while (clock_mono_ms(clock_system()) < until_ms)
+            wake_wait(&scene->fix.wake, 10); /* it is queued, or under way */
+        sourcefix_read(scene, 0, 0, round);
+        for (int64_t next = round; next < 100;) {
+            size_t n = sourcefix_take(scene, records, SOURCEFIX_BATCH);
+
+            for (size_t i = 0; i < n; i++)
+                if (records[i].part == 0)
+                    assert_int_equal(records[i].offset, next++);
+            sourcefix_release(records, n);
+        }
+    }
+}
+
+/* What was before the position is not what was read there. */
+static void
+a_log_that_was_written_anew_is_not_read_on(void **state)
+{
+    struct sourcefix *scene = *state;
+    struct source_event event;
+    struct err err;
+
+    kafkafix_fill(&scene->fix, 0, 0, 10);
+    assert_int_equal(rd_kafka_mock_partition_set_leader(scene->fix.from, "in",
+                         0, 2),
+        0);
+    kafkafix_fill(&scene->fix, 0, 10, 10); /* of the second leader */
+    assert_true(
+        scene->source.ops->read(scene->source.self, 0, "in", 0, 15, 0, &err));
+    event = sourcefix_expect(scene, SOURCE_OUT_OF_RANGE);
+    assert_int_equal(event.offset, 15);
+    assert_int_equal(event.low, 0);
+    assert_int_equal(event.high, 20);
 }
 
 static void
@@ -282,7 +238,7 @@ starts_are_resolved(void **state)
         { "a broker that cannot answer yet is asked again", START_LATEST,
             RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE, 20 },
     };
-    struct scene *scene = *state;
+    struct sourcefix *scene = *state;
 
     kafkafix_fill(&scene->fix, 0, 0, 20);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -292,9 +248,9 @@ starts_are_resolved(void **state)
         if (cases[i].error != 0)
             rd_kafka_mock_push_request_errors(scene->fix.from, 2, 2,
                 cases[i].error, cases[i].error); /* ListOffsets */
-        scene->source.ops->resolve(scene->source.self, (int32_t)i, "in", 0,
-            cases[i].start, 1790000000000);
-        event = expect(scene, SOURCE_RESOLVED);
+        sourcefix_resolve(scene, (int32_t)i, "in", 0, cases[i].start,
+            1790000000000);
+        event = sourcefix_expect(scene, SOURCE_RESOLVED);
         assert_int_equal(event.part, i);
         assert_int_equal(event.offset, cases[i].want);
     }
@@ -303,24 +259,23 @@ starts_are_resolved(void **state)
 static void
 a_question_that_was_dropped_is_not_answered(void **state)
 {
-    struct scene *scene = *state;
+    struct sourcefix *scene = *state;
 
     kafkafix_fill(&scene->fix, 0, 0, 20);
-    scene->source.ops->resolve(scene->source.self, 0, "in", 0, START_LATEST, 0);
+    sourcefix_resolve(scene, 0, "in", 0, START_LATEST, 0);
     scene->source.ops->stop(scene->source.self, 0);
-    scene->source.ops->resolve(scene->source.self, 1, "in", 0, START_LATEST, 0);
-    assert_int_equal(expect(scene, SOURCE_RESOLVED).part, 1);
+    sourcefix_resolve(scene, 1, "in", 0, START_LATEST, 0);
+    assert_int_equal(sourcefix_expect(scene, SOURCE_RESOLVED).part, 1);
     /* asked anew while the answer to the first is under way: the second's */
-    scene->source.ops->resolve(scene->source.self, 2, "in", 1, START_LATEST, 0);
-    scene->source.ops->resolve(scene->source.self, 2, "in", 0, START_EARLIEST,
-        0);
-    assert_int_equal(expect(scene, SOURCE_RESOLVED).offset, 0);
+    sourcefix_resolve(scene, 2, "in", 1, START_LATEST, 0);
+    sourcefix_resolve(scene, 2, "in", 0, START_EARLIEST, 0);
+    assert_int_equal(sourcefix_expect(scene, SOURCE_RESOLVED).offset, 0);
 }
 
 static void
 a_partition_without_leader_does_not_hold_up_the_others(void **state)
 {
-    struct scene *scene = *state;
+    struct sourcefix *scene = *state;
     struct source_event event;
     unsigned resolved = 0;
 
@@ -329,38 +284,94 @@ a_partition_without_leader_does_not_hold_up_the_others(void **state)
                          2, -1),
         0);
     for (int32_t p = 0; p < 4; p++)
-        scene->source.ops->resolve(scene->source.self, p, "in", p,
-            START_EARLIEST, 0);
+        sourcefix_resolve(scene, p, "in", p, START_EARLIEST, 0);
     while (resolved != 0xb) {
-        event = expect(scene, SOURCE_RESOLVED);
+        event = sourcefix_expect(scene, SOURCE_RESOLVED);
         assert_int_not_equal(event.part, 2);
         resolved |= 1U << event.part;
     }
     assert_int_equal(rd_kafka_mock_partition_set_leader(scene->fix.from, "in",
                          2, 1),
         0);
-    assert_int_equal(expect(scene, SOURCE_RESOLVED).part, 2);
+    assert_int_equal(sourcefix_expect(scene, SOURCE_RESOLVED).part, 2);
+}
+
+/* There is a leader, and it does not answer. */
+static void
+a_dead_leader_does_not_hold_up_the_others(void **state)
+{
+    struct sourcefix *scene = *state;
+    struct record record;
+    unsigned resolved = 0;
+
+    for (int32_t p = 0; p < 4; p++) {
+        kafkafix_fill(&scene->fix, p, 0, 5);
+        assert_int_equal(rd_kafka_mock_partition_set_leader(scene->fix.from,
+                             "in", p, p == 2 ? 2 : 1),
+            0);
+    }
+    sourcefix_read(scene, 9, 0, 0); /* the client knows the leaders */
+    (void)sourcefix_take(scene, &record, 1);
+    record_release(&record);
+    scene->source.ops->stop(scene->source.self, 9);
+    assert_int_equal(rd_kafka_mock_broker_set_down(scene->fix.from, 2), 0);
+    for (int32_t p = 0; p < 4; p++)
+        sourcefix_resolve(scene, p, "in", p, START_EARLIEST, 0);
+    while (resolved != 0xb) {
+        struct source_event event = sourcefix_expect(scene, SOURCE_RESOLVED);
+
+        assert_int_not_equal(event.part, 2);
+        resolved |= 1U << event.part;
+    }
+    sourcefix_resolve(scene, 5, "in", 3, START_LATEST, 0);
+    assert_int_equal(sourcefix_expect(scene, SOURCE_RESOLVED).part, 5);
+    assert_int_equal(rd_kafka_mock_broker_set_up(scene->fix.from, 2), 0);
+    assert_int_equal(sourcefix_expect(scene, SOURCE_RESOLVED).part, 2);
+}
+
+/* While the clock stands the pause before the next try is not over. */
+static void
+a_new_question_does_not_wait_for_one_that_failed(void **state)
+{
+    struct sourcefix *scene = *state;
+
+    kafkafix_fill(&scene->fix, 0, 0, 5);
+    kafkafix_fill(&scene->fix, 1, 0, 5);
+    assert_int_equal(rd_kafka_mock_partition_set_leader(scene->fix.from, "in",
+                         2, -1),
+        0);
+    sourcefix_stop_clock(scene);
+    sourcefix_resolve(scene, 2, "in", 2, START_EARLIEST, 0);
+    sourcefix_resolve(scene, 0, "in", 0, START_EARLIEST, 0);
+    assert_int_equal(sourcefix_expect(scene, SOURCE_RESOLVED).part, 0);
+    sourcefix_resolve(scene, 3, "in", 1, START_EARLIEST, 0); /* 2 has failed */
+    assert_int_equal(sourcefix_expect(scene, SOURCE_RESOLVED).part, 3);
+    assert_int_equal(rd_kafka_mock_partition_set_leader(scene->fix.from, "in",
+                         2, 1),
+        0);
+    scene->clock_stands = false;
+    assert_int_equal(sourcefix_expect(scene, SOURCE_RESOLVED).part, 2);
 }
 
 static void
 ends_say_what_there_is_and_how_far_was_read(void **state)
 {
-    struct scene *scene = *state;
-    struct record records[BATCH];
+    struct sourcefix *scene = *state;
+    struct record records[SOURCEFIX_BATCH];
     struct source_event event;
     unsigned seen = 0;
     size_t n = 0;
 
     kafkafix_fill(&scene->fix, 0, 0, 30);
     kafkafix_fill(&scene->fix, 1, 0, 40);
-    read_part(scene, 0, 0, 0);
+    sourcefix_read(scene, 0, 0, 0);
     while (n < 30) {
-        size_t got = take(scene, records, BATCH);
+        size_t got = sourcefix_take(scene, records, SOURCEFIX_BATCH);
 
-        release(records, got);
+        sourcefix_release(records, got);
         n += got;
     }
-    read_part(scene, 1, 1, 15);
+    sourcefix_read(scene, 1, 1, 15);
     scene->source.ops->ask_ends(scene->source.self);
     scene->source.ops->ask_ends(scene->source.self); /* ignored */
     while (seen != 3) {
@@ -383,36 +394,37 @@ ends_say_what_there_is_and_how_far_was_read(void **state)
 static void
 ends_after_a_step_back_never_show_the_old_position(void **state)
 {
-    struct scene *scene = *state;
-    struct record records[BATCH];
+    struct sourcefix *scene = *state;
+    struct record records[SOURCEFIX_BATCH];
     size_t n = 0;
 
     kafkafix_fill(&scene->fix, 0, 0, 200);
-    read_part(scene, 0, 0, 0);
+    sourcefix_read(scene, 0, 0, 0);
     while (n < 200) {
-        size_t got = take(scene, records, BATCH);
+        size_t got = sourcefix_take(scene, records, SOURCEFIX_BATCH);
 
-        release(records, got);
+        sourcefix_release(records, got);
         n += got;
     }
     for (int round = 0; round < 20; round++) {
         struct source_event event = { 0 };
         int64_t deadline_ms = kafkafix_deadline();
 
-        read_part(scene, 0, 0, 50);
+        sourcefix_read(scene, 0, 0, 50);
         scene->source.ops->ask_ends(scene->source.self);
         while (!scene->source.ops->event(scene->source.self, &event))
             kafkafix_wait(&scene->fix, deadline_ms, "ends");
         assert_int_equal(event.kind, SOURCE_ENDS);
         assert_int_equal(event.offset, 50);
-        release(records, take(scene, records, BATCH));
+        sourcefix_release(records,
+            sourcefix_take(scene, records, SOURCEFIX_BATCH));
     }
 }
 
 static void
 a_person_is_asked_when_reading_is_forbidden(void **state)
 {
-    struct scene *scene = *state;
+    struct sourcefix *scene = *state;
     struct source_event event;
 
     kafkafix_fill(&scene->fix, 0, 0, 1);
@@ -422,8 +434,8 @@ a_person_is_asked_when_reading_is_forbidden(void **state)
         0);
     rd_kafka_mock_push_request_errors(scene->fix.from, 1, 1,
         RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
-    read_part(scene, 0, 0, 0);
-    event = expect(scene, SOURCE_FAILED);
+    sourcefix_read(scene, 0, 0, 0);
+    event = sourcefix_expect(scene, SOURCE_FAILED);
     assert_int_equal(event.part, 0);
     assert_int_equal(event.err.kind, ERR_DENIED);
     assert_false(event.err.retry);
@@ -433,27 +445,27 @@ a_person_is_asked_when_reading_is_forbidden(void **state)
 static void
 losing_all_brokers_is_told_and_so_is_their_return(void **state)
 {
-    struct scene *scene = *state;
+    struct sourcefix *scene = *state;
     struct record record;
     struct source_event event;
 
     kafkafix_fill(&scene->fix, 0, 0, 1);
-    read_part(scene, 0, 0, 0);
-    (void)take(scene, &record, 1);
+    sourcefix_read(scene, 0, 0, 0);
+    (void)sourcefix_take(scene, &record, 1);
     record_release(&record);
     for (int32_t broker = 1; broker <= 2; broker++)
         assert_int_equal(rd_kafka_mock_broker_set_down(scene->fix.from, broker),
             0);
-    event = expect(scene, SOURCE_DOWN);
+    event = sourcefix_expect(scene, SOURCE_DOWN);
     assert_int_equal(event.part, -1);
     assert_int_not_equal(event.err.kind, ERR_NONE);
     assert_true(event.err.retry);
     for (int32_t broker = 1; broker <= 2; broker++)
         assert_int_equal(rd_kafka_mock_broker_set_up(scene->fix.from, broker),
             0);
-    event = expect(scene, SOURCE_UP);
+    event = sourcefix_expect(scene, SOURCE_UP);
     kafkafix_fill(&scene->fix, 0, 1, 1);
-    (void)take(scene, &record, 1); /* it goes on by itself */
+    (void)sourcefix_take(scene, &record, 1); /* it goes on by itself */
     assert_int_equal(record.offset, 1);
     record_release(&record);
 }
@@ -461,7 +473,8 @@ losing_all_brokers_is_told_and_so_is_their_return(void **state)
 int
 main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) \
+    cmocka_unit_test_setup_teardown(name, sourcefix_set_up, sourcefix_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(every_record_comes_once_and_in_order),
         TEST(another_place_gives_nothing_of_the_earlier_one),
@@ -469,9 +482,13 @@ main(void)
         TEST(a_number_may_stand_for_another_partition),
         TEST(what_cannot_be_read_is_refused_at_once),
         TEST(a_position_that_is_gone_is_named_and_not_jumped),
+        TEST(an_error_of_an_earlier_place_is_none_of_this_one),
+        TEST(a_log_that_was_written_anew_is_not_read_on),
         TEST(starts_are_resolved),
         TEST(a_question_that_was_dropped_is_not_answered),
         TEST(a_partition_without_leader_does_not_hold_up_the_others),
+        TEST(a_dead_leader_does_not_hold_up_the_others),
+        TEST(a_new_question_does_not_wait_for_one_that_failed),
         TEST(ends_say_what_there_is_and_how_far_was_read),
         TEST(ends_after_a_step_back_never_show_the_old_position),
         TEST(a_person_is_asked_when_reading_is_forbidden),

@@ -1,0 +1,196 @@
+/* The source: what it is asked and told, and what it says of partitions. */
+#include "flowsource.h"
+
+#include "flowset.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define ENDS_MS 10000
+
+void
+flowsource_hold(struct flow *flow, struct part *part, const char *why)
+{
+    part->reading = false; /* the source has stopped it */
+    parts_hold(part, "%s", why);
+    LOG(flow->o.log, LEVEL_ERROR, "partition.held", kv_str("flow", flow->name),
+        kv_str("topic", part->topic->name),
+        kv_int("partition", part->partition), kv_str("why", part->reason));
+}
+
+/* --- what it says --- */
+
+/* What is lost is for a person to accept, and this version has no order for
+ * it: so the reason says what is gone, and the one way on that there is. */
+#define WAY_ON                                                              \
+    "; nothing behind it is sent: that needs 'kedge flow accept-loss', of " \
+    "a later version; until then, forward the topic by a flow of another "  \
+    "name"
+
+/* Counted once, however often it is tried again. */
+static void
+count_lost(struct flow *flow, struct part *part, int64_t from, int64_t to)
+{
+    if (from < part->lost_to)
+        from = part->lost_to;
+    if (from >= to)
+        return;
+    metric_add(flow->o.metrics, METRIC_OFFSETS_LOST, to - from);
+    part->lost_to = to;
+}
+
+static void
+out_of_range(struct flow *flow, struct part *part,
+    const struct source_event *event)
+{
+    char why[REPORT_TEXT_MAX];
+
+    if (event->low > event->offset) {
+        count_lost(flow, part, event->offset, event->low);
+        (void)snprintf(why, sizeof why,
+            "%" PRId64 " offsets are gone at the source before they could be "
+            "read: %" PRId64 " to %" PRId64 " (retention or deletion)" WAY_ON,
+            event->low - event->offset, event->offset, event->low - 1);
+    } else if (event->high < 0) {
+        (void)snprintf(why, sizeof why,
+            "the position %" PRId64
+            " does not exist any more at the source" WAY_ON,
+            event->offset);
+    } else if (event->offset > event->high) {
+        (void)snprintf(why, sizeof why,
+            "the position %" PRId64
+            " lies beyond the end of the source (%" PRId64
+            "): the log was truncated or the topic made anew" WAY_ON,
+            event->offset, event->high);
+    } else {
+        (void)snprintf(why, sizeof why,
+            "the source's log was truncated below the position %" PRId64
+            " and written anew (it ends at %" PRId64
+            "): what now stands before the position was never read" WAY_ON,
+            event->offset, event->high);
+    }
+    flowsource_hold(flow, part, why);
+}
+
+/* The err says who has to act, and what tries again. */
+static void
+cannot_be_read(struct flow *flow, struct part *part, const struct err *err)
+{
+    char why[REPORT_TEXT_MAX];
+
+    if (err->kind == ERR_DENIED)
+        (void)snprintf(why, sizeof why,
+            "the source refuses to be read: grant this client Read on topic "
+            "%.150s at %s, then 'kedge flow restart %s'",
+            part->topic->name, flow->from, flow->name);
+    else
+        (void)snprintf(why, sizeof why, "the source cannot be read: %s",
+            err->text);
+    flowsource_hold(flow, part, why);
+}
+
+/* Markers behind the last record count as read: without this the lag of a
+ * transactional topic would never reach 0. */
+static void
+ends(struct part *part, const struct source_event *event)
+{
+    part->source_end = event->stable;
+    part->source_high = event->high;
+    if (part->tracker == NULL || !part->reading ||
+        tracker_in_flight(part->tracker) > 0 ||
+        part->read_next != tracker_next(part->tracker) ||
+        event->offset <= part->read_next)
+        return;
+    tracker_advance(part->tracker, event->offset);
+    part->read_next = event->offset;
+    part->epoch = -1; /* markers do not tell theirs */
+}
+
+static void
+is_up(struct flow *flow)
+{
+    flow->source_link = FLOW_LINK_UP;
+    flow->source_down_ms = 0;
+    if (flow->left)
+        flow->refresh_at_ms = 0; /* and the group is joined again */
+}
+
+static void
+on_source(struct flow *flow, const struct source_event *event, int64_t now_ms)
+{
+    struct part *part =
+        event->part >= 0 ? parts_at(flow->parts, event->part) : NULL;
+
+    if (event->kind != SOURCE_DOWN && event->kind != SOURCE_UP &&
+        (part == NULL || part->phase == PHASE_IDLE))
+        return; /* of a lane that was given up meanwhile */
+    switch (event->kind) {
+    case SOURCE_RESOLVED:
+        if (flow->lanes != NULL)
+            lanes_resolved(flow->lanes, part, event->offset);
+        break;
+    case SOURCE_ENDS:
+        ends(part, event);
+        break;
+    case SOURCE_OUT_OF_RANGE:
+        out_of_range(flow, part, event);
+        break;
+    case SOURCE_FAILED:
+        cannot_be_read(flow, part, &event->err);
+        break;
+    case SOURCE_DOWN:
+        flowtopics_down(flow, true, &event->err, now_ms);
+        break;
+    case SOURCE_UP:
+        is_up(flow);
+        break;
+    }
+}
+
+bool
+flowsource_events(struct flow *flow, int64_t now_ms)
+{
+    struct source_event event;
+    bool busy = false;
+
+    for (; flow->o.source.ops->event(flow->o.source.self, &event); busy = true)
+        on_source(flow, &event, now_ms);
+    return busy;
+}
+
+/* --- what it is asked and told --- */
+
+void
+flowsource_tell(struct flow *flow, int32_t number)
+{
+    enum lane_state state = lanes_state(flow->lanes, number);
+
+    if (state != LANE_OWNED && state != LANE_FINISHING)
+        return; /* what is known of it may be of long ago */
+    for (const struct part *part = parts_of_lane(flow->parts, number);
+         part != NULL; part = part->next_in_lane)
+        if (part->known && part->entry.next_offset != LEDGER_UNRESOLVED)
+            flow->o.source.ops->stored(flow->o.source.self, part->number,
+                part->topic->name, part->partition, part->entry.next_offset);
+}
+
+void
+flowsource_tick(struct flow *flow, int64_t now_ms)
+{
+    if (flow->ends_at_ms > now_ms || !flow->joined)
+        return;
+    flow->ends_at_ms = now_ms + ENDS_MS;
+    flow->o.source.ops->ask_ends(flow->o.source.self);
+}
+
+/* Without memory it is not asked now, and the next tick tries again. */
+void
+flowsource_resolve(void *ctx, struct part *part, enum start start,
+    int64_t wall_ms)
+{
+    struct flow *flow = ctx;
+
+    if (!flow->o.source.ops->resolve(flow->o.source.self, part->number,
+            part->topic->name, part->partition, start, wall_ms))
+        part->phase = PHASE_IDLE;
+}
