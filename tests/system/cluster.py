@@ -103,8 +103,11 @@ class Cluster:
                  f"transaction.state.log.replication.factor={factor}",
                  f"transaction.state.log.min.isr={min(factor, 2)}",
                  f"min.insync.replicas={min(factor, 2)}"]
-        if self.pki:
-            lines += self._tls_lines()
+        lines += self._tls_lines() if self.pki else []
+        lines += [
+            "authorizer.class.name=org.apache.kafka.metadata.authorizer."
+            "StandardAuthorizer",
+            "allow.everyone.if.no.acl.found=true"]
         self._config(i).write_text("\n".join(lines) + "\n")
 
     @staticmethod
@@ -128,10 +131,7 @@ class Cluster:
               for n in (256, 512)),
             "listener.name.sasl.plain.sasl.jaas.config="
             f"{module}.plain.PlainLoginModule required {plain};",
-            "authorizer.class.name=org.apache.kafka.metadata.authorizer."
-            "StandardAuthorizer",
-            "super.users=User:ANONYMOUS",
-            "allow.everyone.if.no.acl.found=true"]
+            "super.users=User:ANONYMOUS"]
 
     def start(self, i=None):
         for k in range(self.n) if i is None else [i]:

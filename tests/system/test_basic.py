@@ -30,6 +30,13 @@ def test_two_topics_arrive(lab):
     lab.delivered(orders, 5000, repeats=False)
     assert "enable.gapless" not in agent.text(), "noise at each start"
     assert agent.stop() == 0
+    # who looks at lag with the usual tools sees none, and nobody in the group
+    seen = lab.kit.group(lab.source, lab.group)
+    assert seen["members"] == {}
+    assert seen["offsets"] == {
+        f"{topic}-{i}": end for topic in (orders, alarms) for i, end in
+        enumerate(lab.kit.ends(lab.source, topic)["stable"])}
+    assert agent.events("position.hidden") == []
 
 
 @pytest.mark.big

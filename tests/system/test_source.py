@@ -1,0 +1,48 @@
+"""What is to be seen at the source, and what happens when it permits less."""
+
+import proc
+
+AGENT = "User:ANONYMOUS"
+
+
+def allow(lab, resource, name, *operations):
+    """From now on these and no other."""
+    for operation in operations:
+        lab.kit.acl(lab.source, AGENT, operation, resource, name)
+
+
+def forbid(lab, resource, name):
+    """Whatever has an entry is for those alone whom it names."""
+    lab.kit.acl(lab.source, "User:nobody", "READ", resource, name)
+
+
+def test_a_source_that_permits_less(lab):
+    """The group is for nobody, and then a topic is taken away: records of the
+    others flow, and what is missing is named."""
+    taken, kept = lab.topic("taken"), lab.topic("kept")
+    forbid(lab, "GROUP", lab.group)
+    lab.load([taken, kept], 1, 200).wait()
+    agent = lab.start()
+    lab.delivered(taken, 100, repeats=False)
+    lines = proc.wait_for("a line that says it",
+                          lambda: agent.events("position.hidden"), 20)
+    assert lines[0]["level"] == "info" and lines[0]["group"] == lab.group
+    assert "Read on the group" in lines[0]["why"]
+    agent.ready(5)
+
+    allow(lab, "TOPIC", taken, "DESCRIBE", "WRITE")
+    lab.load([taken, kept], 1, 200).wait()
+    one = agent.wait_partition(lab.flow, taken, state="held")
+    assert f"grant this client Read on topic {taken}" in one["reason"]
+    lab.delivered(kept, 200, repeats=False)
+    allow(lab, "TOPIC", taken, "READ", "DESCRIBE_CONFIGS")
+    assert agent.tool("flow", "restart", lab.flow).returncode == 0
+    lab.delivered(taken, 200, repeats=False)
+    agent.ready(10)
+
+    forbid(lab, "TOPIC", kept)
+    proc.wait_for("the topic to be missed", lambda: [
+        skip for skip in agent.flow(lab.flow)["skipped"]
+        if skip["topic"] == kept and "Describe" in skip["reason"]], 20)
+    assert len(agent.events("position.hidden")) == 1
+    assert agent.stop() == 0
