@@ -78,11 +78,12 @@ void
 clusterrules_pair(const struct judge *judge,
     const struct policy_cluster *cluster)
 {
-    const struct yaml *cert = judge_cluster_said(judge, cluster, "tls", "cert");
-    const struct yaml *key = judge_cluster_said(judge, cluster, "tls", "key");
+    const struct yaml *tls =
+        yaml_find(judge_node(judge, "clusters", cluster->name), "tls");
+    const struct yaml *cert = yaml_find(tls, "cert");
+    const struct yaml *key = yaml_find(tls, "key");
 
-    if ((cert == NULL) == (key == NULL) ||
-        yaml_find(judge_node(judge, "clusters", cluster->name), "tls")->spoiled)
+    if ((cert == NULL) == (key == NULL) || tls->spoiled)
         return;
     judge_refuse(judge, "KP064", cert != NULL ? cert->at : key->at,
         cert != NULL ? "cert without key: one proves nothing without the other"

@@ -68,7 +68,7 @@ static const struct field tls_rows[] = {
     { "cert", FIELD_TEXT, AT(policy_tls, cert), .form = FORM_PATH,
         .help = "PEM file with the agent's certificate and its chain; goes "
                 "with key." },
-    { "key", FIELD_TEXT, AT(policy_tls, key), .form = FORM_PATH,
+    { "key", FIELD_TEXT, AT(policy_tls, key), .form = FORM_SECRET_PATH,
         .help = "PEM file with the agent's private key, readable by nobody "
                 "else; goes with cert." },
     { "min_version", FIELD_TEXT, AT(policy_tls, min_version),

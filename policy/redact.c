@@ -7,11 +7,21 @@
 
 /* Parts of keys whose values are not to be seen; misspelt ones as well. */
 static const char *const sounds[] = { "pass", "pasw", "psw", "pwd", "secr",
-    "scret", "token", "jaas", "credential", "sealed" };
+    "scret", "token", "jaas", "credential", "sealed", "bearer", "auth" };
+
+/* api_key, private.key, ssl.key.pem; 'key' itself has a path behind it. */
+static bool
+ends_in_key(const char *key, size_t len)
+{
+    return len > 3 && (strncasecmp(key + len - 3, "key", 3) == 0 ||
+                          strncasecmp(key + len - 3, "pem", 3) == 0);
+}
 
 bool
 redact_is_secret(const char *key, size_t len)
 {
+    if (ends_in_key(key, len))
+        return true;
     for (size_t i = 0; i < sizeof sounds / sizeof sounds[0]; i++) {
         size_t n = strlen(sounds[i]);
 
@@ -118,16 +128,20 @@ struct line {
     size_t end;
     bool of_sasl;
     int depth, sasl_depth; /* of brackets; 0: no 'sasl' on this line */
+    size_t sasl_from, sasl_to;
 };
 
 static void
-count_bracket(struct line *line, char c)
+count_bracket(struct line *line, size_t at)
 {
+    char c = line->text[at];
     bool closes = c == '}' || c == ']';
 
     line->depth += (c == '{' || c == '[') - closes;
-    if (closes && line->depth < line->sasl_depth)
+    if (closes && line->depth < line->sasl_depth) {
         line->sasl_depth = 0;
+        line->sasl_to = at;
+    }
 }
 
 static bool
@@ -154,7 +168,7 @@ redact_keys(struct line *line, size_t start)
         size_t at = i + 1, len = i - key, end = 0;
         bool closed = false;
 
-        count_bracket(line, text[i]);
+        count_bracket(line, i);
         if (strchr("{,[ ", text[i]) != NULL)
             key = i + 1;
         if (text[i] != ':' && text[i] != '=')
@@ -173,9 +187,48 @@ redact_keys(struct line *line, size_t start)
             i = end - 1;
         } else if (is_word(text + key, len, "sasl")) {
             line->sasl_depth = line->depth + 1;
+            line->sasl_from = at;
+            line->sasl_to = line->end;
         }
     }
     return false;
+}
+
+/* May a word of 'sasl' be seen?  Words of letters, paths, mechanisms. */
+static bool
+is_plain_word(const char *word, size_t len)
+{
+    static const char mechanism[] = "SCRAM-SHA-";
+    size_t n = 0;
+
+    while (n < len && (isalpha((unsigned char)word[n]) ||
+                          strchr("._-*\r", word[n]) != NULL))
+        n++;
+    return n == len || word[0] == '/' ||
+           (len > sizeof mechanism &&
+               memcmp(word, mechanism, sizeof mechanism - 1) == 0);
+}
+
+/* What stands in 'sasl' besides, as a key, in a list or by itself. */
+static void
+redact_words(const struct line *line, size_t from, size_t to)
+{
+    static const char apart[] = " {}[],:'\"";
+    char *text = line->text;
+    bool user = false; /* this word is the user's name */
+
+    while (from < to) {
+        size_t len = 0;
+
+        while (from < to && strchr(apart, text[from]) != NULL)
+            from++;
+        while (from + len < to && strchr(apart, text[from + len]) == NULL)
+            len++;
+        if (!user && !is_plain_word(text + from, len))
+            cover(text, from, from + len);
+        user = is_word(text + from, len, "username");
+        from += len;
+    }
 }
 
 /* scheme://user:password@host, and user:password@host */
@@ -283,6 +336,8 @@ redact_source(char *text, size_t len)
             redact_below(text, in, end);
         else if (redact_keys(&line, in) || opens_below(text, in, end))
             below = in - at;
+        redact_words(&line, line.of_sasl ? in : line.sasl_from,
+            line.of_sasl ? end : line.sasl_to);
         redact_url(text, at, end);
         at = end + 1;
     }

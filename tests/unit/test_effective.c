@@ -78,7 +78,7 @@ test_reads_back(void **state)
         { "tls: {ca: /etc/kedge/tls/cloud-ca.pem}",
             "tls: on\n    sasl: {mechanism: PLAIN, username: 'it''s: #1',\n"
             "           password: {file: /etc/kedge/secrets/cloud}}" },
-        { "[orders]", "['a\\.\\w+ #', 'it''s', '-']" },
+        { "[orders]", "['a\\.\\w+ ?#?', 'it['']s', '-']" },
         { "    errors.tol",
             "    placement: {because: encryption, outage_budget: 90m}\n"
             "    limits: {bytes_per_second: 1025KiB}\n    errors.tol" },
