@@ -17,9 +17,29 @@
 struct origin {
     const char *path;
     const struct yaml *root;
-    const struct yaml *node;    /* NULL: the default */
-    const struct yaml *general; /* what the policy says for all its flows */
+    const struct yaml *node;     /* NULL: the default */
+    const struct yaml *general;  /* what the policy says for all its flows */
+    const struct yaml *admitted; /* how few copies the flow's target admits */
 };
+
+/* The same that policy.c goes by: fewer than the default of three. */
+static const struct yaml *
+admitted_by_target(const struct origin *flow)
+{
+    const struct yaml *to = yaml_find(flow->node, "to");
+    const struct yaml *cluster =
+        to == NULL ? NULL
+                   : yaml_find(yaml_find(flow->root, "clusters"), to->text);
+    const struct yaml *replicas =
+        yaml_find(yaml_find(cluster, "durability"), "replicas");
+    int64_t number = 0;
+
+    return replicas != NULL &&
+                   format_int(replicas->text, &number) == FORMAT_FITS &&
+                   number < 3
+               ? replicas
+               : NULL;
+}
 
 /* Of one setting below. */
 static struct origin
@@ -31,6 +51,10 @@ below(const struct origin *origin, const char *key)
     own.general = yaml_find(origin->general, key);
     if (strcmp(key, "placement") == 0)
         own.general = yaml_find(origin->root, key);
+    if (strcmp(key, "target_topics") == 0)
+        own.admitted = admitted_by_target(origin);
+    if (strcmp(key, "replication.factor") == 0)
+        own.general = origin->admitted;
     return own;
 }
 
@@ -212,7 +236,9 @@ put_table(const struct field_table *table, const void *base, int depth,
 void
 effective_print(const struct policy *policy, const char *path, FILE *out)
 {
-    const struct origin origin = { path, policy->tree, policy->tree, NULL };
+    const struct origin origin = { .path = path,
+        .root = policy->tree,
+        .node = policy->tree };
 
     put_table(fields_root(), policy, 0, out, &origin);
 }
@@ -342,7 +368,9 @@ bool
 effective_print_json(const struct policy *policy, const char *path, FILE *out,
     struct err *err)
 {
-    const struct origin origin = { path, policy->tree, policy->tree, NULL };
+    const struct origin origin = { .path = path,
+        .root = policy->tree,
+        .node = policy->tree };
     struct json *all = json_new_object();
     struct json *table = json_table(fields_root(), policy, &origin);
     char *text = NULL;

@@ -109,6 +109,42 @@ test_reads_back(void **state)
     }
 }
 
+/* Copies that are fewer because the target has no more come from there. */
+static void
+test_origin_of_copies(void **state)
+{
+    static const struct {
+        const char *label, *was, *is, *want;
+    } rows[] = {
+        { "nothing is said", "72h", "72h",
+            "      replication.factor: 3                     # default\n" },
+        { "the cluster admits one", "    site: eu-west-1",
+            "    durability: {replicas: 1, because: single-broker}\n"
+            "    site: eu-west-1",
+            "      replication.factor: 1                     # p.yaml:10\n" },
+        { "the cluster has more", "    site: eu-west-1",
+            "    durability: {replicas: 5, because: large}\n"
+            "    site: eu-west-1",
+            "      replication.factor: 3                     # default\n" },
+        { "the flow says it", "    errors.tol",
+            "    target_topics: {replication.factor: 4}\n    errors.tol",
+            "      replication.factor: 4                     # p.yaml:19\n" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N(rows); i++) {
+        char *text = policyfix_change(policyfix_good, rows[i].was, rows[i].is);
+        struct policy *policy = parse(text);
+        char *out = print(policy, false);
+
+        print_message("%s\n", rows[i].label);
+        expect_line(out, rows[i].want);
+        free(out);
+        policy_free(policy);
+        free(text);
+    }
+}
+
 /* What somebody wrote and does not get is said. */
 static void
 test_weaker_words(void **state)
@@ -165,6 +201,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_origins),
         cmocka_unit_test(test_reads_back),
+        cmocka_unit_test(test_origin_of_copies),
         cmocka_unit_test(test_weaker_words),
         cmocka_unit_test(test_json),
     };
