@@ -138,6 +138,8 @@ add(struct place *place, int32_t part, rd_kafka_topic_partition_list_t *list)
     place->told = false;
 }
 
+/* Not by rd_kafka_commit_queue(): while such a commit waits for a coordinator
+ * that the client may not even look for, the library begins to read nothing. */
 static void
 send_due(struct kposition *kposition, int64_t now_ms)
 {
@@ -203,7 +205,7 @@ failed(struct kposition *kposition, rd_kafka_resp_err_t code, int64_t now_ms)
     int64_t pause_ms = backoff_next(&kposition->backoff, PACE_MS, RARELY_MS);
 
     kposition->failures++;
-    kposition->due_ms = now_ms + (is_denied(code) ? RARELY_MS : pause_ms);
+    kposition->due_ms = now_ms + (is_denied(code) ? AGAIN_MS : pause_ms);
     if (is_denied(code) || kposition->failures >= SAY_AFTER)
         say(kposition, code);
 }

@@ -5,9 +5,11 @@
  * that is no member of it.  Everything that moved goes out in one request, at
  * most every five seconds and with none under way; what did not move goes
  * again every hour, while it is still told, since a broker forgets the offsets
- * of a group without members.  Nothing depends on any of it: what is refused
- * is tried again after ten minutes, what fails otherwise after five seconds
- * and up to that, and the log is told once who could mend it.
+ * of a group without members.  Nothing depends on any of it: the log is told
+ * once who could mend what fails.  A request that is refused for want of a
+ * permission is tried again every hour (each time the library loses some 200
+ * bytes over it), one that fails otherwise after five seconds and up to ten
+ * minutes, one partition after ten minutes.
  *
  * Thread: one, which never waits in here but for kposition_last().
  * Memory: grows with the highest number of a partition.

@@ -194,11 +194,11 @@ static const struct failure_row {
     int lines;        /* after all of them */
 } failure_rows[] = {
     { "the group is not ours to find", FIND_COORDINATOR,
-        RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, 1, 600000, 1 },
+        RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, 1, HOUR_MS, 1 },
     { "the group is not ours to write", OFFSET_COMMIT,
-        RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, 1, 600000, 1 },
+        RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, 1, HOUR_MS, 1 },
     { "still not, and it is said once", OFFSET_COMMIT,
-        RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, 4, 600000, 1 },
+        RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, 4, HOUR_MS, 1 },
     { "somebody else's group of that name has members", OFFSET_COMMIT,
         RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID, 1, 5000, 0 },
     { "for longer", OFFSET_COMMIT, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID, 5, 5000,
@@ -223,7 +223,7 @@ what_fails_is_said_once_and_tried_again(void **state)
         for (int k = 0; k < row->times; k++)
             rd_kafka_mock_push_request_errors(scene->fix.from, row->api, 1,
                 row->error);
-        for (int k = 0; k < row->times; k++, now_ms += 600000) {
+        for (int k = 0; k < row->times; k++, now_ms += HOUR_MS) {
             kposition_told(scene->position, 0, "in", 0, 10 + k);
             send_due(scene, now_ms);
         }

@@ -179,7 +179,8 @@ an_error_of_an_earlier_place_is_none_of_this_one(void **state)
     kafkafix_fill(&scene->fix, 0, 0, 100);
     kafkafix_fill(&scene->fix, 1, 0, 100);
     for (int round = 0; round < 6; round++) {
-        int64_t until_ms = clock_mono_ms(clock_system()) + 100 + 25 * round;
+        int64_t until_ms =
+            clock_mono_ms(clock_system()) + 100 + INT64_C(25) * round;
 
         sourcefix_read(scene, 1, 1, 0);
         sourcefix_read(scene, 0, 0, 1000 + round);
