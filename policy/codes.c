@@ -271,6 +271,10 @@ static const struct code codes[] = {
         "Topic names have letters, digits, '.', '_' and '-': with a comma, a "
         "blank or a slash the pattern matches nothing.",
         "Write a list instead of commas: [first, second]." },
+    { "KP080", "topics alone that came from the target",
+        "A flow with prefixes does not send back what a prefix says came from "
+        "there, so the pattern selects nothing.",
+        "Take it out, or correct from and to." },
     { "KP081", "fewer than three copies",
         "With one copy, a record is lost with one disk; with two, one broker "
         "that is down stops writing or leaves one copy.",

@@ -57,6 +57,45 @@ are_internal(const char *stem, const char *tail)
     return false;
 }
 
+/* Names that begin with a text; or the one name that it is. */
+struct names {
+    char stem[STEM_MAX];
+    bool exact;
+};
+
+static struct names
+names_of(const char *pattern)
+{
+    struct names names;
+
+    names.exact = match_stem(pattern, names.stem, sizeof names.stem);
+    return names;
+}
+
+/* MirrorMaker 2's rule: a name that says it came from the target, by any of
+ * its prefixes, is not sent back there.  Only a flow that writes prefixes can
+ * read them. */
+static bool
+is_refused(const struct policy_flow *flow, const struct names *names)
+{
+    size_t separator = strlen(flow->separator);
+    const char *at = names->stem;
+
+    if (flow->rename != POLICY_PREFIX)
+        return false;
+    for (;;) {
+        const char *end = strstr(at, flow->separator);
+        size_t len = end == NULL ? 0 : (size_t)(end - at);
+
+        if (end == NULL)
+            return false;
+        if (len == strlen(flow->to_name) &&
+            strncmp(at, flow->to_name, len) == 0)
+            return true;
+        at = end + separator;
+    }
+}
+
 /* True when it can be shown that the pattern matches nothing else. */
 static bool
 means_internal(const char *pattern)
@@ -146,28 +185,45 @@ judge_mistake(const struct yaml *item, struct findings *found)
     return false;
 }
 
-static void
-judge_pattern(const struct yaml *item, bool exclude, struct findings *found)
+/* True when a finding says that the flow never forwards what it matches. */
+static bool
+judge_use(const struct policy_flow *flow, const struct yaml *item,
+    struct findings *found)
 {
     const char *pattern = item->text;
-    char stem[STEM_MAX];
-    bool exact = match_stem(pattern, stem, sizeof stem);
-    char strict[2 * MATCH_PATTERN_MAX] = "";
-    size_t n = 0;
+    const struct names names = names_of(pattern);
 
-    if (exact && !exclude && topics_is_internal(stem)) {
+    if (names.exact && topics_is_internal(names.stem))
         findings_add(found, "KP073", SEVERITY_REFUSE, item->at,
             "'%.80s' is an internal topic: it means something at its own "
             "cluster only",
-            stem);
-        findings_remedy(found, "take it out");
-    } else if (!exclude && means_internal(pattern)) {
+            names.stem);
+    else if (means_internal(pattern))
         findings_add(found, "KP073", SEVERITY_REFUSE, item->at,
             "'%.80s' matches internal topics alone, and those are not "
             "forwarded",
             pattern);
-        findings_remedy(found, "take it out");
-    }
+    else if (flow->to_name != NULL && is_refused(flow, &names))
+        findings_add(found, "KP080", SEVERITY_REFUSE, item->at,
+            "'%.80s' matches topics alone that came from '%s', and those are "
+            "not sent back there",
+            pattern, flow->to_name);
+    else
+        return false;
+    findings_remedy(found, "take it out");
+    return true;
+}
+
+static void
+judge_pattern(const struct policy_flow *flow, const struct yaml *item,
+    bool exclude, struct findings *found)
+{
+    const char *pattern = item->text;
+    char strict[2 * MATCH_PATTERN_MAX] = "";
+    size_t n = 0;
+
+    if (!exclude && judge_use(flow, item, found))
+        return;
     if (!match_is_loose(pattern))
         return;
     for (size_t i = 0; pattern[i] != '\0' && n + 2 < sizeof strict; i++) {
@@ -183,8 +239,8 @@ judge_pattern(const struct yaml *item, bool exclude, struct findings *found)
 }
 
 static void
-compile_list(struct match *match, const struct yaml *list, bool exclude,
-    struct findings *found)
+compile_list(const struct policy_flow *flow, struct match *match,
+    const struct yaml *list, bool exclude, struct findings *found)
 {
     struct err err;
     size_t at = 0;
@@ -195,7 +251,7 @@ compile_list(struct match *match, const struct yaml *list, bool exclude,
             yaml_is_nothing(item) || judge_mistake(item, found))
             continue;
         if (match_add(match, item->text, exclude, &at, &err)) {
-            judge_pattern(item, exclude, found);
+            judge_pattern(flow, item, exclude, found);
             continue;
         }
         findings_add(found, "KP074", SEVERITY_REFUSE, place_in(item, at),
@@ -249,18 +305,12 @@ topics_compile(struct policy_flow *flow, const struct yaml *node,
         return;
     }
     flow->topics = match;
-    compile_list(match, yaml_find(section, "include"), false, found);
-    compile_list(match, yaml_find(section, "exclude"), true, found);
+    compile_list(flow, match, yaml_find(section, "include"), false, found);
+    compile_list(flow, match, yaml_find(section, "exclude"), true, found);
     judge_names(flow, yaml_find(section, "include"), found);
 }
 
 /* ---- sets of names ------------------------------------------------------- */
-
-/* Names that begin with a text; or the one name that it is. */
-struct names {
-    char stem[STEM_MAX];
-    bool exact;
-};
 
 static bool
 add_front(struct names *names, const char *front, const char *separator)
@@ -304,39 +354,6 @@ both(const struct names *a, const struct names *b, struct names *in)
     if (in->exact && !longer->exact)
         return strcmp(longer->stem, shorter->stem) == 0;
     return true;
-}
-
-static struct names
-names_of(const char *pattern)
-{
-    struct names names;
-
-    names.exact = match_stem(pattern, names.stem, sizeof names.stem);
-    return names;
-}
-
-/* MirrorMaker 2's rule: a name that says it came from the target, by any of
- * its prefixes, is not sent back there.  Only a flow that writes prefixes can
- * read them. */
-static bool
-is_refused(const struct policy_flow *flow, const struct names *names)
-{
-    size_t separator = strlen(flow->separator);
-    const char *at = names->stem;
-
-    if (flow->rename != POLICY_PREFIX)
-        return false;
-    for (;;) {
-        const char *end = strstr(at, flow->separator);
-        size_t len = end == NULL ? 0 : (size_t)(end - at);
-
-        if (end == NULL)
-            return false;
-        if (len == strlen(flow->to_name) &&
-            strncmp(at, flow->to_name, len) == 0)
-            return true;
-        at = end + separator;
-    }
 }
 
 /* What of `names` the flow forwards by one of its patterns. */

@@ -160,6 +160,12 @@ test_words(void **state)
         "tls: 'no' is neither on, off, nor a map of keys", "tls: on\ntls: off");
     expect_remedy("[orders]", "orders", "KP023", "include: needs a list",
         "include: ['orders']");
+}
+
+static void
+test_values(void **state)
+{
+    (void)state;
     expect_remedy("72h", "72", "KP025", "outage_budget: '72' has no unit",
         "outage_budget: 72h    # units: ms s m h d");
     expect_remedy("72h", "72 H", "KP026",
@@ -260,6 +266,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_findings),
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_values),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_defaults_fit),
     };
