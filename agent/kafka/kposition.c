@@ -13,6 +13,9 @@
 #define RARELY_MS 600000
 #define AGAIN_MS INT64_C(3600000)
 #define REQUEST_TIMEOUT_MS 10000
+#define MOST \
+    1000            /* in one request: the broker writes it as one batch, and
+                     * the library compares each answer with all of it */
 #define SAY_AFTER 3 /* failures of what may pass, in a row */
 
 struct place {
@@ -37,6 +40,7 @@ struct kposition {
     /* own */
     struct place *places; /* by part */
     size_t n_places;
+    size_t from; /* the place with which the next request begins */
     bool under_way;
     int64_t due_ms; /* of the next request */
     struct backoff backoff;
@@ -145,11 +149,18 @@ send_due(struct kposition *kposition, int64_t now_ms)
 {
     rd_kafka_topic_partition_list_t *list =
         rd_kafka_topic_partition_list_new(16);
+    size_t from = kposition->from;
     rd_kafka_AlterConsumerGroupOffsets_t *group;
 
-    for (size_t i = 0; i < kposition->n_places; i++)
-        if (is_due(&kposition->places[i], now_ms))
-            add(&kposition->places[i], (int32_t)i, list);
+    for (size_t i = 0; i < kposition->n_places && list->cnt < MOST; i++) {
+        size_t part = (from + i) % kposition->n_places;
+
+        if (is_due(&kposition->places[part], now_ms))
+            add(&kposition->places[part], (int32_t)part, list);
+        kposition->from = part + 1;
+    }
+    if (list->cnt == MOST)
+        kposition->due_ms = now_ms; /* the others behind it */
     if (list->cnt > 0) {
         group =
             rd_kafka_AlterConsumerGroupOffsets_new(kposition->group_id, list);

@@ -2,8 +2,8 @@
  *
  * For those who look at lag with Kafka's usual tools: what is told here is
  * committed as the offset of the flow's group at the source, by a consumer
- * that is no member of it.  Everything that moved goes out in one request, at
- * most every five seconds and with none under way; what did not move goes
+ * that is no member of it.  What moved goes out in one request (or one for each
+ * thousand partitions), every five seconds at most; what did not move goes
  * again every hour, while it is still told, since a broker forgets the offsets
  * of a group without members.  Nothing depends on any of it: the log is told
  * once who could mend what fails.  A request that is refused for want of a

@@ -113,7 +113,7 @@ commits(struct scene *scene)
 
 /* As somebody else sees it; -1: there is none. */
 static int64_t
-shown(struct scene *scene, int32_t partition)
+shown_of(struct scene *scene, const char *topic, int32_t partition)
 {
     rd_kafka_topic_partition_list_t *list =
         rd_kafka_topic_partition_list_new(1);
@@ -121,12 +121,18 @@ shown(struct scene *scene, int32_t partition)
         scene->fix.source.bootstrap, "group.id=" GROUP);
     int64_t offset;
 
-    rd_kafka_topic_partition_list_add(list, "in", partition);
+    rd_kafka_topic_partition_list_add(list, topic, partition);
     assert_int_equal(rd_kafka_committed(rk, list, KAFKAFIX_WAIT_MS), 0);
     offset = list->elems[0].offset;
     rd_kafka_topic_partition_list_destroy(list);
     rd_kafka_destroy(rk);
     return offset < 0 ? -1 : offset;
+}
+
+static int64_t
+shown(struct scene *scene, int32_t partition)
+{
+    return shown_of(scene, "in", partition);
 }
 
 static void
@@ -148,6 +154,28 @@ what_moved_is_shown_in_one_request(void **state)
     assert_int_equal(shown(scene, 0), 30);
     assert_int_equal(commits(scene), 2);
     assert_int_equal(scene->lines, 0);
+}
+
+static void
+many_partitions_are_shown_at_once_in_several_requests(void **state)
+{
+    struct scene *scene = *state;
+
+    assert_int_equal(rd_kafka_mock_topic_create(scene->fix.from, "wide", 2500,
+                         1),
+        0);
+    for (int32_t p = 0; p < 2500; p++)
+        kposition_told(scene->position, p, "wide", p, 1 + p);
+    for (int k = 0; k < 3; k++)
+        send_due(scene, 0);
+    assert_int_equal(commits(scene), 3);
+    for (int32_t p = 0; p < 2500; p += 833)
+        assert_int_equal(shown_of(scene, "wide", p), 1 + p);
+    kposition_told(scene->position, 7, "wide", 7, 100);
+    kposition_serve(scene->position, 4999); /* not yet */
+    send_due(scene, 5000);
+    assert_int_equal(commits(scene), 4);
+    assert_int_equal(shown_of(scene, "wide", 7), 100);
 }
 
 static void
@@ -283,6 +311,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(what_moved_is_shown_in_one_request),
+        TEST(many_partitions_are_shown_at_once_in_several_requests),
         TEST(what_did_not_move_is_shown_again_every_hour),
         TEST(a_number_may_become_another_partition),
         TEST(what_fails_is_said_once_and_tried_again),
