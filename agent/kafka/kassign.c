@@ -25,7 +25,7 @@ struct kassign {
     void *ctx;
     struct part *parts; /* by number */
     int32_t *changes;   /* as much room */
-    size_t n_parts, n_changes;
+    size_t n_parts, n_changes, n_assigned;
 };
 
 struct kassign *
@@ -110,6 +110,8 @@ kassign_is_gone(struct kassign *kassign, int32_t number,
     struct part *part = &kassign->parts[number];
     const char *truncated = rd_kafka_err2str(RD_KAFKA_RESP_ERR__LOG_TRUNCATION);
 
+    if (part->changed)
+        return false; /* it will be read from there soon */
     if (part->doubts == 0 || error->offset == part->next ||
         strstr(rd_kafka_message_errstr(error), truncated) != NULL)
         return true;
@@ -167,40 +169,62 @@ change(rd_kafka_t *rk, rd_kafka_topic_partition_list_t *out,
     return code;
 }
 
-void
+static void
+cannot_be_read(struct kassign *kassign, int32_t number,
+    rd_kafka_resp_err_t code)
+{
+    struct part *part = &kassign->parts[number];
+    bool reading = part->reading;
+
+    kassign->n_assigned -= part->assigned;
+    part->reading = part->assigned = false;
+    if (reading)
+        kassign->fail(kassign->ctx, number, code);
+}
+
+/* How many changes the library gets in one call. */
+static size_t
+portion(const struct kassign *kassign)
+{
+    size_t n = KASSIGN_LOOKS / (kassign->n_assigned + 1);
+
+    if (n < KASSIGN_LEAST)
+        n = KASSIGN_LEAST;
+    return n < kassign->n_changes ? n : kassign->n_changes;
+}
+
+bool
 kassign_apply(struct kassign *kassign)
 {
-    size_t n = kassign->n_changes;
+    size_t n = portion(kassign);
+    int32_t *now = kassign->changes + kassign->n_changes - n;
     rd_kafka_topic_partition_list_t *out, *in;
     rd_kafka_resp_err_t code;
 
     if (n == 0)
-        return;
+        return false;
     out = rd_kafka_topic_partition_list_new((int)n);
     in = rd_kafka_topic_partition_list_new((int)n);
     for (size_t i = 0; i < n; i++) {
-        struct part *part = &kassign->parts[kassign->changes[i]];
+        struct part *part = &kassign->parts[now[i]];
 
         if (part->assigned)
-            add(kassign, kassign->changes[i], out);
+            add(kassign, now[i], out);
         if (part->reading)
-            add(kassign, kassign->changes[i], in);
+            add(kassign, now[i], in);
+        kassign->n_assigned -= part->assigned;
+        kassign->n_assigned += part->reading;
         part->assigned = part->reading;
         part->changed = false;
     }
-    kassign->n_changes = 0;
+    kassign->n_changes -= n;
     code = change(kassign->rk, out, in);
-    for (size_t i = 0; code != RD_KAFKA_RESP_ERR_NO_ERROR && i < n; i++) {
-        int32_t number = kassign->changes[i];
-        bool reading = kassign->parts[number].reading;
-
-        kassign->parts[number].reading = false;
-        kassign->parts[number].assigned = false;
-        if (reading)
-            kassign->fail(kassign->ctx, number, code);
-    }
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        for (size_t i = 0; i < n; i++)
+            cannot_be_read(kassign, now[i], code);
     rd_kafka_topic_partition_list_destroy(out);
     rd_kafka_topic_partition_list_destroy(in);
+    return kassign->n_changes > 0;
 }
 
 bool
@@ -209,7 +233,7 @@ kassign_take(struct kassign *kassign, int32_t number,
 {
     struct part *part = &kassign->parts[number];
 
-    if (!part->reading || message->offset < part->next)
+    if (!part->reading || part->changed || message->offset < part->next)
         return false;
     krecord_fill(record, message, number);
     part->next = message->offset + 1;
@@ -239,7 +263,7 @@ kassign_position(struct kassign *kassign, int32_t number)
     (void)rd_kafka_position(kassign->rk, list);
     offset = list->elems[0].offset;
     rd_kafka_topic_partition_list_destroy(list);
-    if (offset < 0)
+    if (offset < 0 && !part->changed)
         part->settled = true;
     return part->settled && offset > part->next ? offset : part->next;
 }

@@ -154,7 +154,8 @@ name_part(struct ksource *ks, int32_t number, const char *topic,
         return false;
     do_stop(ks, number);
     if (!kparts_fits(ks->names, number, topic, partition))
-        kassign_apply(ks->reading);
+        while (kassign_apply(ks->reading))
+            continue;
     return kparts_name(ks->names, number, topic, partition, err);
 }
 
@@ -219,7 +220,7 @@ do_next(void *self, struct record *records, size_t max)
     size_t n = 0, want;
     ssize_t got;
 
-    kassign_apply(ks->reading);
+    (void)kassign_apply(ks->reading); /* the rest in the next turn */
     do {
         want = max - n < BATCH ? max - n : BATCH;
         got = rd_kafka_consume_batch_queue(ks->records, 0, ks->batch, want);
@@ -254,7 +255,7 @@ serve(struct ksource *ks)
     int64_t now_ms = clock_mono_ms(ks->clock);
     rd_kafka_event_t *event;
 
-    kassign_apply(ks->reading);
+    (void)kassign_apply(ks->reading);
     for (int i = 0; i < EVENTS_AT_ONCE; i++) {
         if ((event = rd_kafka_queue_poll(ks->events, 0)) == NULL)
             break;
