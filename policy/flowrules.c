@@ -272,6 +272,15 @@ flowrules_separator(const struct judge *judge, const struct policy_flow *flow)
     findings_remedy(judge->found, "separator: \".\"");
 }
 
+/* What the cluster admits was not understood. */
+static bool
+may_admit(const struct yaml *node, const struct policy_cluster *cluster)
+{
+    return node == NULL || node->kind != YAML_MAP || node->spoiled ||
+           (cluster->durable_replicas == 0 &&
+               yaml_find(node, "durability") != NULL);
+}
+
 void
 flowrules_replicas(const struct judge *judge, const struct policy_flow *flow)
 {
@@ -283,7 +292,8 @@ flowrules_replicas(const struct judge *judge, const struct policy_flow *flow)
         return;
     if (flow->to->durable_replicas > 0 && flow->to->durable_replicas < 3)
         admitted = flow->to->durable_replicas;
-    if (flow->replication_factor >= admitted)
+    if (flow->replication_factor >= admitted ||
+        may_admit(judge_node(judge, "clusters", flow->to_name), flow->to))
         return;
     findings_add(judge->found, "KP081", SEVERITY_REFUSE, value->at,
         "replication.factor: %lld: fewer than %lld copies, and cluster '%s' "

@@ -1,6 +1,7 @@
 #include "promises.h"
 
 #include "fields.h"
+#include "nearest.h"
 #include "yaml_tree.h"
 
 #include <stdarg.h>
@@ -109,6 +110,20 @@ is_unclear(const struct yaml *node)
     return node != NULL && (node->spoiled || node->kind == YAML_BROKEN);
 }
 
+/* The map does not have the key, and one that may have been meant for it. */
+static bool
+is_misspelt(const struct yaml *map, const char *key)
+{
+    const char *const words[] = { key, NULL };
+
+    if (map == NULL || map->kind != YAML_MAP || yaml_find(map, key) != NULL)
+        return false;
+    for (const struct yaml *child = map->first; child; child = child->next)
+        if (nearest_word(child->key, words) != NULL)
+            return true;
+    return false;
+}
+
 /* True when it has to go into the block. */
 static bool
 check_promise(const struct promise *promise, const struct policy_flow *flow,
@@ -117,7 +132,9 @@ check_promise(const struct promise *promise, const struct policy_flow *flow,
     const struct yaml *section = section_of(promise, node);
     const struct yaml *value = yaml_find(section, promise->key);
 
-    if (value == NULL && (!flow->at_source || is_unclear(section)))
+    if (value == NULL &&
+        (!flow->at_source || is_unclear(section) ||
+            (promise->section != NULL && is_misspelt(node, promise->section))))
         return false;
     if (value == NULL) {
         findings_add(found, promise->code, SEVERITY_REFUSE, node->key_at,
@@ -151,7 +168,9 @@ check_reason(const struct policy *policy, const struct policy_flow *flow,
     bool reason = strcmp(key, "because") == 0;
 
     if (yaml_find(own, key) != NULL || yaml_find(general, key) != NULL ||
-        is_unclear(own) || is_unclear(general))
+        is_unclear(own) || is_unclear(general) ||
+        is_misspelt(node, "placement") ||
+        is_misspelt(policy->tree, "placement"))
         return false;
     if (reason)
         findings_add(found, "KP043", SEVERITY_REFUSE, node->key_at,

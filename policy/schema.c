@@ -195,6 +195,7 @@ read_section(const struct reader *reader, const struct field *field,
         read_table(reader, field->inner, NULL, base);
         *on = strcmp(node->text, "on") == 0;
         if (!*on && strcmp(node->text, "off") != 0) {
+            node->spoiled = true;
             findings_add(reader->found, "KP024", SEVERITY_REFUSE, node->at,
                 "%s: '%.60s' is neither on, off, nor a map of keys", field->key,
                 node->text);

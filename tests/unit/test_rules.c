@@ -14,6 +14,8 @@ test_placement(void **state)
             "outage_budget: 72h", "outage_budget: 72", "KP025" },
         { "a misspelt budget is not missing as well", "outage_budget",
             "outage_budgte", "KP020" },
+        { "a misspelt placement is not missing as well",
+            "placement:", "placment:", "KP020" },
         { "another site", "agent: {site: plant7}", "agent: {site: plant8}",
             "KP041" },
         { "a site that is the other cluster's", "agent: {site: plant7}",
@@ -91,6 +93,8 @@ test_promises(void **state)
         { "one less can be judged by nobody", "retries: unlimited",
             "retries: 2147483646", "KP046" },
         { "retries not said", ", retries: unlimited", "", "KP046" },
+        { "a misspelt producer is not missing as well",
+            "producer:", "producers:", "KP020" },
         { "no producer at all",
             "    producer: {acks: all, retries: unlimited}\n", "",
             "KP045 KP046" },
@@ -283,6 +287,8 @@ test_clusters(void **state)
     static const struct policyfix_row rows[] = {
         { "plaintext to the cloud", "tls: {ca: /etc/kedge/tls/cloud-ca.pem}",
             "tls: off", "KP057" },
+        { "TLS in a word that is none is not off",
+            "tls: {ca: /etc/kedge/tls/cloud-ca.pem}", "tls: yes", "KP024" },
         { "TLS not said at all", "    tls: {ca: /etc/kedge/tls/cloud-ca.pem}\n",
             "", "KP022" },
         { "TLS with the system's authorities",
@@ -356,6 +362,40 @@ test_clusters(void **state)
     policyfix_run(rows, N(rows));
 }
 
+/* One copy is asked for, and the target admits it, or not. */
+static void
+test_copies(void **state)
+{
+    static const struct policyfix_row rows[] = {
+        { "nothing is admitted", "72h", "72h", "KP081" },
+        { "one is", "    site: eu-west-1",
+            "    durability: {replicas: 1, because: single-broker}\n"
+            "    site: eu-west-1",
+            "" },
+        { "two are", "    site: eu-west-1",
+            "    durability: {replicas: 2, because: two-racks}\n"
+            "    site: eu-west-1",
+            "KP081" },
+        { "what is admitted was not understood", "    site: eu-west-1",
+            "    durability: {replicas: one, because: x}\n    site: eu-west-1",
+            "KP026" },
+        { "nor was its name", "    site: eu-west-1",
+            "    durabilty: {replicas: 1, because: x}\n    site: eu-west-1",
+            "KP020" },
+    };
+    char *one = policyfix_change(policyfix_good, "    errors.tol",
+        "    target_topics: {replication.factor: 1}\n    errors.tol");
+
+    (void)state;
+    for (size_t i = 0; i < N(rows); i++) {
+        char *text = policyfix_change(one, rows[i].was, rows[i].is);
+
+        policyfix_expect(rows[i].label, text, rows[i].want);
+        free(text);
+    }
+    free(one);
+}
+
 static void
 test_encryption(void **state)
 {
@@ -391,6 +431,7 @@ main(void)
         cmocka_unit_test(test_the_block_passes_when_pasted),
         cmocka_unit_test(test_always),
         cmocka_unit_test(test_clusters),
+        cmocka_unit_test(test_copies),
         cmocka_unit_test(test_encryption),
     };
 
