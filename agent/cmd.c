@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -172,6 +173,7 @@ cmd_main(int argc, char **argv)
     struct err err;
     int status;
 
+    (void)signal(SIGXFSZ, SIG_IGN); /* a write says it, as on a full disk */
     if (!occupy_standard(&err))
         return cmd_fail(&ctx, &err);
     if (argc < 2) {

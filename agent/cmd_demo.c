@@ -3,6 +3,7 @@
 #include "cmd.h"
 #include "demo.h"
 #include "json.h"
+#include "limits.h"
 #include "load.h"
 #include "option.h"
 
@@ -78,6 +79,7 @@ cmd_demo_run(struct cmd_ctx *ctx, int argc, char **argv)
         { "--records", &records, NULL },
     };
     struct option_words words = { .rows = rows, .n_rows = 2 };
+    struct limits limits; /* of the embedded clusters; the agent has its own */
     struct err err;
     int status = option_parse(ctx, argc, argv, &words);
 
@@ -85,6 +87,8 @@ cmd_demo_run(struct cmd_ctx *ctx, int argc, char **argv)
         return status;
     if (!read_records(records, &options.records))
         return cmd_usage(ctx, "demo", "--records is from 1000 to 250000");
+    if (!limits_raise(&limits, &err))
+        return cmd_fail(ctx, &err);
     if (demo_run(&options, &err))
         return CMD_OK;
     status = cmd_fail(ctx, &err);

@@ -9,6 +9,7 @@
 #include "file.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -149,28 +150,52 @@ test_manual(void **state)
     free(manual);
 }
 
-/* What cannot be written was not said. */
-static void
-test_full_disk(void **state)
+/* What cannot be written was not said; and what cannot be had is. */
+static const struct {
+    const char *label, *line;
+    int what; /* is limited; -1: the disk is full */
+    rlim_t limit;
+    int want;
+} poor[] = {
+    { "a full disk", "kedge help", -1, 0, CMD_SOFTWARE },
+    { "a file that is too large", "kedge help", RLIMIT_FSIZE, 0, CMD_SOFTWARE },
+    { "a demo without descriptors", "kedge demo", RLIMIT_NOFILE, 64,
+        CMD_CONFIG },
+};
+
+static int
+run_poor(size_t i)
 {
-    int status = -1;
-    pid_t child;
+    const struct rlimit limit = { poor[i].limit, poor[i].limit };
+    FILE *out = poor[i].what == -1 ? fopen("/dev/full", "we") : tmpfile();
+    struct cmdfix fix;
 
+    if (out == NULL || dup2(fileno(out), STDOUT_FILENO) == -1 ||
+        (poor[i].what != -1 &&
+            setrlimit((__rlimit_resource_t)poor[i].what, &limit) == -1))
+        return 99;
+    cmdfix_begin(&fix, poor[i].line);
+    return cmd_main(fix.argc, fix.argv);
+}
+
+static void
+test_poor_machines(void **state)
+{
     (void)state;
-    (void)fflush(NULL);
-    child = fork();
-    assert_int_not_equal(child, -1);
-    if (child == 0) {
-        struct cmdfix fix;
-        int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    for (size_t i = 0; i < sizeof poor / sizeof poor[0]; i++) {
+        int status = -1;
+        pid_t child;
 
-        (void)dup2(full, STDOUT_FILENO);
-        cmdfix_begin(&fix, "kedge help");
-        _exit(cmd_main(fix.argc, fix.argv));
+        print_message("%s\n", poor[i].label);
+        (void)fflush(NULL);
+        child = fork();
+        assert_int_not_equal(child, -1);
+        if (child == 0)
+            _exit(run_poor(i));
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), poor[i].want);
     }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), CMD_SOFTWARE);
 }
 
 /* What is opened first does not take the place of a closed output. */
@@ -255,7 +280,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_main),
         cmocka_unit_test(test_manual),
-        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_poor_machines),
         cmocka_unit_test(test_closed_outputs),
         cmocka_unit_test(test_statuses),
     };
