@@ -73,8 +73,8 @@ struct source_ops {
     /* The ledger has it: a successor would begin at `offset`.  Shown to those
      * who look at the source with tools of their own, where that is permitted
      * and some seconds later; nothing depends on it.  To be told again and
-     * again while the partition is this agent's: one that is not told is not
-     * shown any more. */
+     * again while the partition is this agent's, also when it did not move;
+     * what is not told any more stays as it was shown. */
     void (*stored)(void *self, int32_t part, const char *topic,
         int32_t partition, int64_t offset);
     void (*free)(void *self); /* stops everything; may take seconds */

@@ -147,11 +147,11 @@ what_cannot_be_carried_is_refused(void **state)
         const char *label;
         int64_t time;
         size_t header_bytes;
-        const char *want;
+        const char *want, *way_on;
     } cases[] = {
-        { "1970", 0, 0, "time is 0" },
-        { "before 1970", -5, 0, "before 1970" },
-        { "headers that no message carries", 1, 10, "headers" },
+        { "1970", 0, 0, "time is 0", "topics.start" },
+        { "before 1970", -5, 0, "before 1970", "topics.start" },
+        { "headers that no message carries", 1, 10, "headers", "" },
     };
     struct sinkfix *scene = *state;
 
@@ -169,7 +169,26 @@ what_cannot_be_carried_is_refused(void **state)
         assert_int_equal(sinkfix_try_send(scene, &record, &err), SINK_REFUSED);
         assert_false(err.retry);
         assert_non_null(strstr(err.text, cases[i].want));
+        assert_non_null(strstr(err.text, cases[i].way_on));
+        assert_null(strstr(err.text, "flow skip")); /* there is no such order */
     }
+}
+
+/* Why such a record is held: should the library ever send it as it is, this
+ * says so. */
+static void
+the_library_takes_a_time_of_0_for_now(void **state)
+{
+    const struct kafkafix_record record = { .time = 0 };
+    struct sinkfix *scene = *state;
+    struct record sent;
+
+    kafkafix_put(&scene->fix, 0, &record);
+    kafkafix_flush(&scene->fix);
+    sinkfix_read_part(scene, 0, 0, 0);
+    sinkfix_take(scene, &sent);
+    assert_int_not_equal(sent.timestamp_wall_ms, 0);
+    record_release(&sent);
 }
 
 /* A header list that was handed over and not taken is the record's again. */
@@ -239,6 +258,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(records_arrive_as_they_were, sinkfix_set_up),
         TEST(what_cannot_be_carried_is_refused, sinkfix_set_up),
+        TEST(the_library_takes_a_time_of_0_for_now, sinkfix_set_up),
         TEST(headers_that_cannot_be_read_are_not_left_out, sinkfix_set_up),
         TEST(a_record_that_was_not_taken_keeps_its_headers,
             sinkfix_set_up_small_queue),
