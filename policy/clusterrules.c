@@ -4,7 +4,6 @@
 #include "yaml_tree.h"
 
 #include <arpa/inet.h>
-#include <stdlib.h>
 #include <string.h>
 
 void
@@ -114,16 +113,17 @@ is_within(const char *host, const char *network)
     char front[64];
     unsigned char at[16], net[16];
     int family = strchr(host, ':') != NULL ? AF_INET6 : AF_INET;
-    size_t len = strcspn(network, "/"), bits = 0;
+    size_t len = strcspn(network, "/");
+    int64_t bits = 0;
 
-    if (network[len] == '\0' || len >= sizeof front)
+    if (network[len] == '\0' || len >= sizeof front ||
+        format_int(network + len + 1, &bits) != FORMAT_FITS)
         return false;
     memcpy(front, network, len);
     front[len] = '\0';
     if (inet_pton(family, host, at) != 1 || inet_pton(family, front, net) != 1)
         return false;
-    bits = (size_t)atoi(network + len + 1);
-    for (size_t i = 0; i < bits; i++)
+    for (int64_t i = 0; i < bits && i / 8 < (int64_t)sizeof at; i++)
         if (((at[i / 8] ^ net[i / 8]) >> (7 - i % 8) & 1) != 0)
             return false;
     return true;

@@ -204,12 +204,20 @@ match_stem(const char *pattern, char *stem, size_t size)
     return *pattern == '\0' && used > 0;
 }
 
+static char
+closing(char open)
+{
+    if (open == '(')
+        return ')';
+    return open == '[' ? ']' : '}';
+}
+
 /* Behind the bracket that closes the one at `at`. */
 static const char *
 skip_brackets(const char *at)
 {
     const char open = *at;
-    const char close = open == '(' ? ')' : open == '[' ? ']' : '}';
+    const char close = closing(open);
     int depth = 0;
 
     for (; *at != '\0'; at++) {
