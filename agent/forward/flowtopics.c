@@ -208,12 +208,19 @@ flowtopics_down(struct flow *flow, bool source_side, const struct err *err,
         flow_enter(flow, FLOW_CONNECTING, err->text);
 }
 
+/* Nobody can talk to it, for want of a way there or of trust. */
+static bool
+is_away(const struct err *err)
+{
+    return err->kind == ERR_NET || err->kind == ERR_CERT;
+}
+
 static void
 on_target(struct flow *flow, const struct catalog_event *event, int64_t now_ms)
 {
     struct topic *topic = parts_topic(flow->parts, event->source);
 
-    if (event->kind == CATALOG_WAIT && event->err.kind == ERR_NET)
+    if (event->kind == CATALOG_WAIT && is_away(&event->err))
         flowtopics_down(flow, false, &event->err, now_ms);
     else
         flow->target_link = FLOW_LINK_UP;
@@ -277,7 +284,7 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
     case CATALOG_LEDGER_WAIT:
         flow->ledger_asked = false;
         flow->refresh_at_ms = now_ms + AGAIN_MS;
-        if (event->err.kind == ERR_NET)
+        if (is_away(&event->err))
             flowtopics_down(flow, false, &event->err, now_ms);
         else if (flow->state == FLOW_CONNECTING)
             flow_enter(flow, FLOW_CONNECTING, event->err.text);

@@ -52,7 +52,9 @@ do_ensure(void *self, const struct catalog_want *wants, size_t n)
         if (topic->waits) {
             event.kind = CATALOG_WAIT;
             event.partitions = 0;
-            err_set_retry(&event.err, ERR_KAFKA, "it may not be made");
+            err_set_retry(&event.err,
+                topic->waits_for != ERR_NONE ? topic->waits_for : ERR_KAFKA,
+                "it may not be made");
         }
         put(memory, &event);
     }

@@ -122,6 +122,39 @@ nothing_is_up_before_it_has_answered(void **state)
     flowfix_free(&fix);
 }
 
+/* Why a target topic waits says whether the target can be talked to at all. */
+static const struct waits_row {
+    const char *label;
+    enum err_kind kind;
+    bool up;
+} waits_rows[] = {
+    { "a broker refuses to make it", ERR_KAFKA, true },
+    { "it is not permitted", ERR_DENIED, true },
+    { "no broker answers", ERR_NET, false },
+    { "the brokers' certificate has ended", ERR_CERT, false },
+};
+
+static void
+a_target_without_trust_is_down(void **state)
+{
+    for (size_t i = 0; i < sizeof waits_rows / sizeof waits_rows[0]; i++) {
+        struct memory_topic *topic;
+        struct flowfix fix;
+
+        (void)state;
+        print_message("  %s\n", waits_rows[i].label);
+        flowfix_init(&fix, 1);
+        topic = memory_topic(fix.memory, "t", 1, 10, 100);
+        flowfix_start(&fix);
+        expect_up(&fix, true, true);
+        topic->waits = true;
+        topic->waits_for = waits_rows[i].kind;
+        flowfix_go(&fix, 8000);
+        expect_up(&fix, true, waits_rows[i].up);
+        flowfix_free(&fix);
+    }
+}
+
 /* (P06) */
 static void
 a_cluster_is_not_forwarded_to_itself(void **state)
@@ -171,6 +204,7 @@ main(void)
         cmocka_unit_test(a_short_absence_keeps_the_lanes),
         cmocka_unit_test(a_flow_waits_for_its_clusters_and_says_so),
         cmocka_unit_test(nothing_is_up_before_it_has_answered),
+        cmocka_unit_test(a_target_without_trust_is_down),
         cmocka_unit_test(a_cluster_is_not_forwarded_to_itself),
         cmocka_unit_test(a_late_list_does_not_disturb_a_drain),
     };
