@@ -305,7 +305,7 @@ flow_turn(struct flow *flow, bool *busy)
     }
     *busy = flowmove_send(flow) || *busy;
     *busy = flowmove_read(flow, now_ms) || *busy;
-    flowlane_rates(flow, now_ms);
+    flowshare_look(flow, now_ms);
     flowreport_publish(flow, now_ms);
     if (!wound_down(flow, now_ms))
         return true;

@@ -10,7 +10,8 @@
  *         longer than 100 ms.
  * Memory: records in flight are bounded by max_in_flight_bytes, prefetch,
  *         FLOW_RECORD_COST for each record's books, and what abandoned clients
- *         hold included; a sixteenth of it moves on however much that is. */
+ *         hold included; a sixteenth of it moves on however much that is.
+ *         Less than that is used where the target needs less (flowshare.c). */
 #ifndef KEDGE_FLOW_H
 #define KEDGE_FLOW_H
 

@@ -1,5 +1,5 @@
 /* What a flow keeps for each lane: its queue, and its client at the sink,
- * which is opened, given up, begun again, and not waited for when it stands. */
+ * which is opened, given up and begun again. */
 #include "flowset.h"
 #include "flowsource.h"
 
@@ -7,41 +7,6 @@
 
 #define RESEND_FIRST_MS 500
 #define RESEND_LAST_MS 60000
-#define QUOTA_RATE_S 10               /* the sink may have this much of rate */
-#define QUOTA_PART (INT64_C(2) << 20) /* and at least so much a partition */
-#define RING_KEEP 1024                /* slots that an empty queue may keep */
-#define LEAST_SHARE 16                /* of max_in_flight, whatever leaked */
-#define STUCK_S 2                     /* without an ack while some are due */
-
-int64_t
-flowlane_leaked(const struct flow *flow)
-{
-    struct sink_closed closed;
-
-    flow->o.sink.ops->closed(flow->o.sink.self, &closed);
-    return closed.leaked + flow->o.store.ops->leaked(flow->o.store.self);
-}
-
-/* What all lanes may share.  However much was leaked, some is left, so that
- * records move until the process is started anew. */
-static int64_t
-share(const struct flow *flow)
-{
-    int64_t max = flow->o.max_in_flight_bytes, least = max / LEAST_SHARE;
-    int64_t rest = max - max / FLOW_PREFETCH_SHARE - flowlane_leaked(flow);
-
-    return rest > least ? rest : least;
-}
-
-/* Without the prefetch and what closed clients have not given back yet. */
-int64_t
-flowlane_budget(const struct flow *flow)
-{
-    struct sink_closed closed;
-
-    flow->o.sink.ops->closed(flow->o.sink.self, &closed);
-    return share(flow) - closed.ending;
-}
 
 /* --- queues --- */
 
@@ -67,6 +32,7 @@ flowlane_push(struct flow *flow, struct flow_lane *lane, struct record *record)
     record->hold = NULL;
     lane->n++;
     lane->queued_cost += cost;
+    flow->queued_cost += cost;
     flow->cost += cost;
     return true;
 }
@@ -77,6 +43,7 @@ flowlane_pop(struct flow *flow, struct flow_lane *lane, int64_t cost)
     lane->head = (lane->head + 1) & (lane->room - 1);
     lane->n--;
     lane->queued_cost -= cost;
+    flow->queued_cost -= cost;
     flow->cost -= cost;
 }
 
@@ -119,6 +86,13 @@ stop_reading(struct flow *flow, int32_t number)
             flow->o.source.ops->stop(flow->o.source.self, part->number);
         part->reading = false;
     }
+}
+
+void
+flowlane_unread(struct flow *flow, int32_t number)
+{
+    clear(flow, &flow->lane[number]);
+    stop_reading(flow, number);
 }
 
 /* --- clients: open, drop, begin again --- */
@@ -164,7 +138,7 @@ flowlane_shut(struct flow *flow, int32_t number)
         flow->o.sink.ops->close(flow->o.sink.self, number, lane->sink_cost);
     lane->open = false;
     flow->cost -= lane->sink_cost;
-    lane->sink_cost = 0;
+    lane->sink_cost = lane->sink_bytes = 0;
     clear(flow, lane);
 }
 
@@ -269,8 +243,8 @@ flowlane_drop(void *ctx, int32_t number)
         flow->o.source.ops->stop(flow->o.source.self, part->number);
 }
 
-static void
-open_parts(struct flow *flow, int32_t number)
+void
+flowlane_reread(struct flow *flow, int32_t number)
 {
     for (struct part *part = parts_of_lane(flow->parts, number); part != NULL;
          part = part->next_in_lane)
@@ -294,7 +268,7 @@ resend(struct flow *flow, int32_t number)
         if (part->tracker != NULL)
             tracker_rewind(part->tracker);
     if (!finishing)
-        open_parts(flow, number);
+        flowlane_reread(flow, number);
 }
 
 bool
@@ -325,106 +299,6 @@ flowlane_retry(struct flow *flow)
             held = held || part->phase == PHASE_HELD;
         if (held && flow->lane[i].resend)
             flow->lane[i].resend_ms = 0;
-    }
-}
-
-/* --- once a second --- */
-
-/* How much the sink may have of a lane: what the link carries in some seconds,
- * so that a hand-over or a wake-up after a long stop repeats little; and not
- * so much that the other lanes could not move. */
-static void
-look_at_rate(struct flow *flow, int32_t number)
-{
-    struct flow_lane *lane = &flow->lane[number];
-    int64_t most = share(flow) / 2;
-
-    lane->reading = 0;
-    for (const struct part *part = parts_of_lane(flow->parts, number);
-         part != NULL; part = part->next_in_lane)
-        lane->reading += part->reading;
-    if (lane->acked_cost > 0 || lane->sink_cost == 0) {
-        lane->quiet_s = 0;
-        lane->quiet_at = flow->read_bytes;
-    } else {
-        lane->quiet_s++;
-    }
-    lane->rate = (3 * lane->rate + lane->acked_cost) / 4;
-    lane->acked_cost = 0;
-    lane->quota = lane->rate * QUOTA_RATE_S;
-    if (lane->quota < lane->reading * QUOTA_PART)
-        lane->quota = lane->reading * QUOTA_PART;
-    if (lane->quota < QUOTA_PART)
-        lane->quota = QUOTA_PART;
-    if (lane->quota > most)
-        lane->quota = most;
-}
-
-static bool
-others_could_move(const struct flow *flow, int32_t number)
-{
-    for (int32_t i = 0; i < flow->n_lanes; i++)
-        if (i != number && flow->lane[i].reading > 0 &&
-            flow->lane[i].quiet_s == 0)
-            return true;
-    return false;
-}
-
-/* More than what is left for all others; or it has been quiet for so long that
- * what it has may hold too much: each record keeps all of the answer of the
- * source that it came in, and those that came with it have moved on. */
-static bool
-has_too_much(const struct flow *flow, const struct flow_lane *lane)
-{
-    return lane->queued_cost + lane->sink_cost > share(flow) - flow->cost ||
-           flow->read_bytes - lane->quiet_at > flow->o.max_in_flight_bytes;
-}
-
-/* A lane whose target stands (a leader that is dead) and which has too much:
- * its queue is dropped, the source has it, and it is not read until an ack
- * comes. */
-static void
-look_at_queue(struct flow *flow, int32_t number)
-{
-    struct flow_lane *lane = &flow->lane[number];
-
-    if (lane->stuck && lane->quiet_s == 0) {
-        lane->stuck = false;
-        open_parts(flow, number);
-    } else if (!lane->stuck && !lane->resend && lane->quiet_s >= STUCK_S &&
-               lane->n > 0 && has_too_much(flow, lane) &&
-               others_could_move(flow, number)) {
-        LOG(flow->o.log, LEVEL_WARN, "lane.stuck", kv_str("flow", flow->name),
-            kv_int("lane", number), kv_int("queued", (int64_t)lane->n),
-            kv_str("why", "no acks: it is not read until there are some"));
-        clear(flow, lane);
-        stop_reading(flow, number);
-        lane->stuck = true;
-    }
-}
-
-/* Each lane may have its turn to be the busy one. */
-static void
-give_room_back(struct flow_lane *lane)
-{
-    if (lane->n > 0 || lane->room <= RING_KEEP)
-        return;
-    free(lane->ring);
-    lane->ring = NULL;
-    lane->room = lane->head = 0;
-}
-
-void
-flowlane_rates(struct flow *flow, int64_t now_ms)
-{
-    if (flow->rate_at_ms > now_ms || flow->lanes == NULL)
-        return;
-    flow->rate_at_ms = now_ms + 1000;
-    for (int32_t i = 0; i < flow->n_lanes; i++)
-        look_at_rate(flow, i);
-    for (int32_t i = 0; i < flow->n_lanes; i++) {
-        look_at_queue(flow, i);
-        give_room_back(&flow->lane[i]);
     }
 }
 

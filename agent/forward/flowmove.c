@@ -60,7 +60,8 @@ flowmove_done(struct flow *flow, const struct sink_done *done)
     records -= tracker_in_flight(part->tracker);
     cost = bytes + (int64_t)records * FLOW_RECORD_COST;
     lane->sink_cost -= cost;
-    lane->acked_cost += cost;
+    lane->sink_bytes -= bytes;
+    lane->acked_bytes += bytes;
     lane->backoff = (struct backoff){ 0 };
     flow->cost -= cost;
     flow->acked = true;
@@ -108,6 +109,12 @@ offer(struct flow *flow, const struct part *part, struct record *record,
     return SINK_REFUSED;
 }
 
+static bool
+has_room(const struct flow_lane *lane)
+{
+    return lane->sink_bytes < lane->quota && lane->sink_cost < lane->cost_most;
+}
+
 /* True when the sink has room for more of the lane. */
 static bool
 send_one(struct flow *flow, struct flow_lane *lane, struct record *record,
@@ -133,6 +140,7 @@ send_one(struct flow *flow, struct flow_lane *lane, struct record *record,
         flowlane_shut(flow, part->lane); /* its ack would find no slot */
         return false;
     }
+    lane->sink_bytes += bytes;
     lane->sink_cost += bytes + FLOW_RECORD_COST;
     flow->cost += bytes + FLOW_RECORD_COST;
     if (offset < part->sent_next)
@@ -147,8 +155,7 @@ send_lane(struct flow *flow, struct flow_lane *lane)
 {
     bool busy = false;
 
-    while (lane->n > 0 && lane->sink_cost < lane->quota && !lane->resend &&
-           !flow->failed) {
+    while (lane->n > 0 && has_room(lane) && !lane->resend && !flow->failed) {
         struct record *record = &lane->ring[lane->head];
         struct part *part = parts_at(flow->parts, record->part);
         int64_t cost = flow_cost_of(record);
@@ -200,7 +207,7 @@ take(struct flow *flow, struct record *record)
     }
     note_epoch(part, record);
     part->read_next = record->offset + 1;
-    if (lane->n == 0 && lane->sink_cost < lane->quota && !flow->failed &&
+    if (lane->n == 0 && has_room(lane) && !flow->failed &&
         send_one(flow, lane, record, part))
         return;
     if (record->hold == NULL || flowlane_push(flow, lane, record))
@@ -216,8 +223,8 @@ flowmove_read(struct flow *flow, int64_t now_ms)
     int64_t bytes = 0;
     size_t n;
 
-    if (!may_move(flow) || flow->cost >= flowlane_budget(flow) ||
-        flow->read_at_ms > now_ms)
+    if (!may_move(flow) || flow->read_at_ms > now_ms ||
+        !flowshare_may_read(flow))
         return false;
     n = flow->o.source.ops->next(flow->o.source.self, flow->next,
         flow->pace.bytes_per_s > 0 ? FLOW_NEXT_PACED : FLOW_NEXT_MAX);

@@ -82,7 +82,7 @@ header(const struct flow *flow, struct flow_report *report, int64_t now_ms)
     report->at_source = flow->o.at_source;
     flow->o.sink.ops->closed(flow->o.sink.self, &closed);
     report->in_flight_bytes = flow->cost + closed.ending;
-    report->leaked_bytes = flowlane_leaked(flow);
+    report->leaked_bytes = flowshare_leaked(flow);
     report->max_in_flight_bytes = flow->o.max_in_flight_bytes;
 }
 

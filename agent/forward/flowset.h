@@ -1,5 +1,4 @@
-/* flowset.h - what flow.c, flowlane.c, flowledger.c, flowmove.c, flowtopics.c
- * and flowreport.c share: a flow and its lanes' queues.  Beside them only the
+/* flowset.h - what flow.c and flow*.c share: a flow.  Beside them only the
  * test of flows includes this.
  *
  * Three kinds of member, and no fourth:
@@ -11,6 +10,7 @@
 
 #include "affinity.h"
 #include "flow.h"
+#include "flowlane.h"
 #include "lanes.h"
 #include "pace.h"
 #include "queue.h"
@@ -19,31 +19,6 @@
 
 #define FLOW_NEXT_MAX 256  /* records asked of the source at a time */
 #define FLOW_NEXT_PACED 16 /* with a rate limit: no large bursts */
-
-/* The records of one lane that were read and not given to the sink yet, and
- * what the sink has of it.  A cost is in bytes: record_bytes() of each record
- * and FLOW_RECORD_COST for its books. */
-struct flow_lane {
-    struct record *ring; /* `room` slots, a power of two; 0: none yet */
-    size_t head, n, room;
-    int64_t queued_cost; /* of what is in the ring */
-    int64_t sink_cost;   /* of what the sink has and has not acknowledged */
-    int64_t acked_cost;  /* since the rate was last looked at */
-    /* set once a second by flowlane_rates() */
-    int64_t rate;        /* cost a second that the target acknowledges */
-    int64_t quota;       /* what sink_cost may come to */
-    int32_t reading;     /* partitions that the source is reading */
-    int32_t quiet_s;     /* so long the sink has had some and no ack came */
-    bool stuck;          /* not read until an ack comes; its queue is empty */
-    int64_t quiet_at;    /* flow->read_bytes when it was not quiet, last */
-    int64_t batch_bytes; /* as the sink was opened with; 0: its default */
-    bool open;           /* the sink has a client for it */
-    bool resend;         /* its client failed: nothing of the lane is read or
-                          * sent, and it begins again at resend_ms */
-    int64_t resend_ms;
-    struct backoff backoff; /* of resend_ms; an ack starts it anew */
-    int ends_owed; /* questions for its ends that are not answered yet */
-};
 
 /* What was heard of a cluster last. */
 enum flow_link { FLOW_LINK_UNKNOWN, FLOW_LINK_UP, FLOW_LINK_DOWN };
@@ -78,11 +53,12 @@ struct flow {
     enum flow_link source_link, target_link;
     int64_t source_down_ms; /* since when, 0: it is up */
     int64_t cost;           /* of all lanes: queued_cost and sink_cost */
+    int64_t queued_cost;    /* of all lanes */
     int64_t read_bytes;     /* ever */
     struct pace pace;
     int64_t read_at_ms; /* the pace says: not before */
     /* When each is due next; 0: at once. */
-    int64_t control_at_ms, refresh_at_ms, ends_at_ms, report_at_ms, rate_at_ms;
+    int64_t control_at_ms, refresh_at_ms, ends_at_ms, report_at_ms, share_at_ms;
     int64_t last_ack_ms;    /* REPORT_UNKNOWN: none yet */
     bool acked, opened;     /* by the sink's present poll(); in this turn */
     bool draining, unclean; /* a lane that was finishing lost its client */
@@ -94,12 +70,6 @@ struct flow {
     _Atomic(struct flow_report *) report; /* flow -> main thread */
     atomic_bool stopped, drained;
 };
-
-static inline int64_t
-flow_cost_of(const struct record *record)
-{
-    return record_bytes(record) + FLOW_RECORD_COST;
-}
 
 /* flow.c: the only place that changes flow->state. */
 void flow_enter(struct flow *flow, enum flow_state next, const char *why);
@@ -113,28 +83,6 @@ bool flowmove_send(struct flow *flow);
 bool flowmove_acks(struct flow *flow, int64_t now_ms);
 /* What the sink says, on this thread. */
 void flowmove_done(struct flow *flow, const struct sink_done *done);
-
-/* flowlane.c: what is kept for each lane. */
-int64_t flowlane_budget(const struct flow *flow); /* what `cost` may come to */
-int64_t flowlane_leaked(const struct flow *flow); /* by clients left behind */
-/* To the end of the queue, the hold included; false without memory. */
-bool flowlane_push(struct flow *flow, struct flow_lane *lane,
-    struct record *record);
-/* Takes off the first, which was sent or released; `cost` is what it was. */
-void flowlane_pop(struct flow *flow, struct flow_lane *lane, int64_t cost);
-/* Its client cannot go on; flowlane_resend() begins again when that is due. */
-void flowlane_failed(struct flow *flow, int32_t lane, const struct err *err);
-/* `moving` false: only lanes that are being given up. */
-bool flowlane_resend(struct flow *flow, bool moving);
-void flowlane_shut(struct flow *flow, int32_t lane); /* client and queue */
-/* As lanes_ops wants them. */
-void flowlane_open(void *ctx, struct part *part);
-void flowlane_close(void *ctx, struct part *part);
-void flowlane_drop(void *ctx, int32_t lane);
-/* A person said: try again what failed. */
-void flowlane_retry(struct flow *flow);
-void flowlane_rates(struct flow *flow, int64_t now_ms); /* once a second */
-void flowlane_free(struct flow *flow);
 
 /* flowtopics.c, flowledger.c: topics, ends, and where to begin. */
 bool flowtopics_events(struct flow *flow, int64_t now_ms);

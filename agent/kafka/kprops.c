@@ -80,7 +80,7 @@ static const struct kprops rows[] = {
     { "fetch.message.max.bytes", SOURCE, KPROPS_FIXED, "1048576",
         "One partition in one answer; a larger record still comes." },
     { "fetch.max.bytes", SOURCE, KPROPS_FETCH, NULL,
-        "A quarter of what is read ahead: an answer may come when all but one "
+        "An eighth of what is read ahead: an answer may come when all but one "
         "byte is used up, and a record that is held holds its whole answer." },
     { "fetch.max.bytes", MEMBER, KPROPS_FIXED, "1048576",
         "The member reads nothing of worth." },
@@ -218,7 +218,7 @@ kprops_value(const struct kprops *row, const struct kconf_options *options,
     case KPROPS_PREFETCH_RECORDS:
         return number(buffer, prefetch(options, RECORD_COST, 1000, 100000));
     case KPROPS_FETCH:
-        return number(buffer, prefetch(options, 4, 1 << 20, 16 << 20));
+        return number(buffer, prefetch(options, 8, 1 << 20, 16 << 20));
     case KPROPS_ISOLATION:
         return options->read_uncommitted ? "read_uncommitted"
                                          : "read_committed";

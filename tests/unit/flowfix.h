@@ -76,6 +76,20 @@ flowfix_make(struct flowfix *fix)
     fix->ended = false;
 }
 
+/* A topic with one partition, which belongs to that lane. */
+static inline struct memory_topic *
+flowfix_in_lane(struct flowfix *fix, int32_t lane, int64_t records,
+    int32_t bytes)
+{
+    char name[16];
+    int i = 0;
+
+    do
+        (void)snprintf(name, sizeof name, "t%d", i++);
+    while (ledger_lane(name, 0, fix->memory->lanes) != lane);
+    return memory_topic(fix->memory, name, 1, records, bytes);
+}
+
 static inline void
 flowfix_check_books(const struct flowfix *fix)
 {

@@ -7,19 +7,6 @@
 
 #include "flowfix.h"
 
-/* Two topics whose partitions are all in different lanes. */
-static struct memory_topic *
-in_lane(struct flowfix *fix, int32_t lane, int64_t records, int32_t bytes)
-{
-    char name[16];
-    int i = 0;
-
-    do
-        (void)snprintf(name, sizeof name, "t%d", i++);
-    while (ledger_lane(name, 0, fix->memory->lanes) != lane);
-    return memory_topic(fix->memory, name, 1, records, bytes);
-}
-
 static void
 a_lane_that_stands_leaves_room_for_the_others(void **state)
 {
@@ -28,8 +15,8 @@ a_lane_that_stands_leaves_room_for_the_others(void **state)
 
     (void)state;
     flowfix_init(&fix, 2);
-    dead = in_lane(&fix, 0, 900, 40000);
-    alive = in_lane(&fix, 1, 20, 40000);
+    dead = flowfix_in_lane(&fix, 0, 900, 40000);
+    alive = flowfix_in_lane(&fix, 1, 20, 40000);
     fix.memory->lane[0].acks = 0;
     flowfix_start(&fix);
     flowfix_go(&fix, 5000);
@@ -58,8 +45,8 @@ a_lane_that_stands_while_much_passes_by_keeps_nothing(void **state)
 
     (void)state;
     flowfix_init(&fix, 2);
-    dead = in_lane(&fix, 0, 100, 40000);
-    alive = in_lane(&fix, 1, 20, 40000);
+    dead = flowfix_in_lane(&fix, 0, 40, 40000);
+    alive = flowfix_in_lane(&fix, 1, 20, 40000);
     fix.memory->lane[0].acks = 0;
     flowfix_start(&fix);
     flowfix_go(&fix, 5000);
@@ -72,7 +59,7 @@ a_lane_that_stands_while_much_passes_by_keeps_nothing(void **state)
     assert_int_equal(fix.flow->lane[0].n, 0);
     fix.memory->lane[0].acks = -1;
     flowfix_go(&fix, 10000);
-    assert_true(memory_arrived(&dead->partition[0], 0, 100));
+    assert_true(memory_arrived(&dead->partition[0], 0, 40));
     assert_int_equal(memory_repeats(&dead->partition[0]), 0);
     flowfix_free(&fix);
 }
@@ -85,10 +72,12 @@ no_lane_counts_as_stuck_when_none_could_move(void **state)
 
     (void)state;
     flowfix_init(&fix, 2);
-    one = in_lane(&fix, 0, 400, 40000);
-    other = in_lane(&fix, 1, 400, 40000);
+    one = flowfix_in_lane(&fix, 0, 20, 40000);
+    other = flowfix_in_lane(&fix, 1, 20, 40000);
     fix.memory->lane[0].acks = fix.memory->lane[1].acks = 0;
     flowfix_start(&fix);
+    memory_append(&one->partition[0], 380, 40000);
+    memory_append(&other->partition[0], 380, 40000);
     flowfix_go(&fix, 30000);
     assert_false(fix.flow->lane[0].stuck || fix.flow->lane[1].stuck);
     fix.memory->lane[0].acks = fix.memory->lane[1].acks = -1;
@@ -107,8 +96,8 @@ a_stuck_lane_is_handed_over_and_taken_again(void **state)
 
     (void)state;
     flowfix_init(&fix, 2);
-    dead = in_lane(&fix, 0, 900, 40000);
-    (void)in_lane(&fix, 1, 20, 40000);
+    dead = flowfix_in_lane(&fix, 0, 900, 40000);
+    (void)flowfix_in_lane(&fix, 1, 20, 40000);
     fix.memory->lane[0].acks = 0;
     flowfix_start(&fix);
     flowfix_go(&fix, 5000);
@@ -150,13 +139,14 @@ what_closed_clients_hold_counts_against_the_budget(void **state)
         int64_t leaked = budgets[i].leaked + budgets[i].store_leaked;
 
         print_message("%s\n", budgets[i].label);
-        flowfix_init(&fix, 1);
+        flowfix_init(&fix, 4);
         fix.options.max_in_flight_bytes = 4 * MIB;
         fix.memory->closed.ending = budgets[i].ending;
         fix.memory->closed.leaked = budgets[i].leaked;
         fix.memory->store_leaked = budgets[i].store_leaked;
         (void)memory_topic(fix.memory, "t", 4, 1000, 1000);
-        fix.memory->lane[0].acks = 0;
+        for (int lane = 0; lane < 4; lane++)
+            fix.memory->lane[lane].acks = 0;
         flowfix_start(&fix);
         flowfix_go(&fix, 3000);
         assert_in_range(fix.flow->cost, budgets[i].want,

@@ -227,10 +227,10 @@ limits_are_kept(void **state)
     } cases[] = {
         { "less than the least", 1, "1", "1000", "1048576" },
         { "a quarter of MiB", INT64_C(1) << 18, "256", "1000", "1048576" },
-        { "sixteen MiB", INT64_C(16) << 20, "16384", "32768", "4194304" },
-        { "the default", 0, "65536", "100000", "16777216" },
+        { "sixteen MiB", INT64_C(16) << 20, "16384", "32768", "2097152" },
+        { "the default", 0, "65536", "100000", "8388608" },
         { "more than the library takes", INT64_C(1) << 40, "2097151", "100000",
-            "16777216" },
+            "8388608" },
     };
     char buffer[KPROPS_VALUE_MAX];
 

@@ -1,0 +1,178 @@
+/* How much of max_in_flight each lane may have, looked at once a second: what
+ * its client is given, what may wait behind that, and whose turn it is when
+ * one lane stands or is slow.
+ *
+ * A client is given what it can use and no more: the library sends one batch
+ * of a partition at a time, so a few batches for each keep it busy, however
+ * far the target is; the rest would only lie there, to be sent again after a
+ * crash.  What waits is kept short as well, since each record that waits keeps
+ * all of the answer of the source that it came in. */
+#include "flowset.h"
+
+#include <stdlib.h>
+
+#define BATCH INT64_C(1000000) /* bytes, where the sink's default holds */
+#define BATCHES_MOST 3         /* of a partition that the sink may have */
+#define RATE_S 10              /* and no more than what is acked in this time */
+#define QUEUE_SHARE 12         /* part of what all may share that may wait */
+#define LEAST_SHARE 16         /* part of it that is left whatever leaked */
+#define STUCK_S 2              /* without an ack, or in the way of others */
+#define SLOW_S 10              /* so long would take what waits */
+#define RING_KEEP 1024         /* slots that an empty queue may keep */
+
+int64_t
+flowshare_leaked(const struct flow *flow)
+{
+    struct sink_closed closed;
+
+    flow->o.sink.ops->closed(flow->o.sink.self, &closed);
+    return closed.leaked + flow->o.store.ops->leaked(flow->o.store.self);
+}
+
+/* What all lanes may share.  However much was leaked, some is left, so that
+ * records move until the process is started anew. */
+static int64_t
+share(const struct flow *flow)
+{
+    int64_t max = flow->o.max_in_flight_bytes, least = max / LEAST_SHARE;
+    int64_t rest = max - max / FLOW_PREFETCH_SHARE - flowshare_leaked(flow);
+
+    return rest > least ? rest : least;
+}
+
+static int64_t
+queue_share(const struct flow *flow)
+{
+    return share(flow) / QUEUE_SHARE;
+}
+
+bool
+flowshare_may_read(const struct flow *flow)
+{
+    struct sink_closed closed;
+
+    if (flow->queued_cost >= queue_share(flow))
+        return false;
+    flow->o.sink.ops->closed(flow->o.sink.self, &closed);
+    return flow->cost < share(flow) - closed.ending;
+}
+
+static void
+look_at_acks(struct flow *flow, struct flow_lane *lane)
+{
+    if (lane->acked_bytes > 0 || lane->sink_cost == 0) {
+        lane->quiet_s = 0;
+        lane->quiet_at = flow->read_bytes;
+    } else {
+        lane->quiet_s++;
+    }
+    lane->rate = lane->rate == 0 ? lane->acked_bytes
+                                 : (3 * lane->rate + lane->acked_bytes) / 4;
+    lane->acked_bytes = 0;
+}
+
+static void
+look_at_quota(struct flow *flow, int32_t number)
+{
+    struct flow_lane *lane = &flow->lane[number];
+    int64_t batches = lane->batch_bytes > 0 ? lane->batch_bytes : BATCH;
+
+    lane->reading = 0;
+    for (const struct part *part = parts_of_lane(flow->parts, number);
+         part != NULL; part = part->next_in_lane)
+        lane->reading += part->reading;
+    batches *= lane->reading > 0 ? lane->reading : 1;
+    lane->quota = lane->rate * RATE_S;
+    if (lane->quota < batches)
+        lane->quota = batches;
+    if (lane->quota > BATCHES_MOST * batches)
+        lane->quota = BATCHES_MOST * batches;
+    lane->cost_most = share(flow) / 2; /* or the others could not move */
+}
+
+static bool
+others_could_move(const struct flow *flow, int32_t number)
+{
+    for (int32_t i = 0; i < flow->n_lanes; i++)
+        if (i != number && flow->lane[i].reading > 0 &&
+            flow->lane[i].quiet_s == 0)
+            return true;
+    return false;
+}
+
+/* More than what is left for all others, or all that may wait; or it has been
+ * quiet for so long that what it has may hold too much: those that came in the
+ * same answers have moved on. */
+static bool
+has_too_much(const struct flow *flow, const struct flow_lane *lane)
+{
+    return lane->queued_cost + lane->sink_cost > share(flow) - flow->cost ||
+           flow->queued_cost >= queue_share(flow) ||
+           flow->read_bytes - lane->quiet_at > flow->o.max_in_flight_bytes;
+}
+
+/* Nobody is read because of what waits for this one, and it would take long. */
+static bool
+is_in_the_way(const struct flow *flow, const struct flow_lane *lane)
+{
+    int64_t waits = lane->queued_cost - (int64_t)lane->n * FLOW_RECORD_COST;
+
+    return flow->queued_cost >= queue_share(flow) &&
+           lane->queued_cost >= queue_share(flow) / 2 &&
+           waits > lane->rate * SLOW_S;
+}
+
+/* A lane whose target stands (a leader that is dead) and which has too much,
+ * or which is so slow that the others wait: its queue is dropped, the source
+ * has it, and it is not read until the sink is nearly done with the rest. */
+static void
+look_at_queue(struct flow *flow, int32_t number)
+{
+    struct flow_lane *lane = &flow->lane[number];
+    bool standing = lane->quiet_s >= STUCK_S && has_too_much(flow, lane);
+
+    lane->in_way_s = is_in_the_way(flow, lane) ? lane->in_way_s + 1 : 0;
+    if (lane->stuck && lane->quiet_s == 0 &&
+        lane->sink_bytes <= lane->quota / BATCHES_MOST) {
+        lane->stuck = false;
+        flowlane_reread(flow, number);
+    } else if (!lane->stuck && !lane->resend && lane->n > 0 &&
+               (standing || lane->in_way_s >= STUCK_S) &&
+               others_could_move(flow, number)) {
+        LOG(flow->o.log, standing ? LEVEL_WARN : LEVEL_INFO,
+            standing ? "lane.stuck" : "lane.slow", kv_str("flow", flow->name),
+            kv_int("lane", number), kv_int("queued", (int64_t)lane->n),
+            kv_str("why", standing
+                              ? "no acks: it is not read until there are some"
+                              : "slower than the others: they go first"));
+        flowlane_unread(flow, number);
+        lane->stuck = true;
+    }
+}
+
+/* Each lane may have its turn to be the busy one. */
+static void
+give_room_back(struct flow_lane *lane)
+{
+    if (lane->n > 0 || lane->room <= RING_KEEP)
+        return;
+    free(lane->ring);
+    lane->ring = NULL;
+    lane->room = lane->head = 0;
+}
+
+void
+flowshare_look(struct flow *flow, int64_t now_ms)
+{
+    if (flow->share_at_ms > now_ms || flow->lanes == NULL)
+        return;
+    flow->share_at_ms = now_ms + 1000;
+    for (int32_t i = 0; i < flow->n_lanes; i++) {
+        look_at_acks(flow, &flow->lane[i]);
+        look_at_quota(flow, i);
+    }
+    for (int32_t i = 0; i < flow->n_lanes; i++) {
+        look_at_queue(flow, i);
+        give_room_back(&flow->lane[i]);
+    }
+}
