@@ -230,7 +230,7 @@ limits_are_kept(void **state)
         { "sixteen MiB", INT64_C(16) << 20, "16384", "32768", "2097152" },
         { "the default", 0, "65536", "100000", "8388608" },
         { "more than the library takes", INT64_C(1) << 40, "2097151", "100000",
-            "8388608" },
+            "16777216" },
     };
     char buffer[KPROPS_VALUE_MAX];
 
