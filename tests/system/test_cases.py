@@ -121,8 +121,8 @@ def test_p19_a_wider_target_and_a_source_that_outgrows_it(lab):
 
 
 def test_topics_that_are_deleted_and_made_anew(lab):
-    """At the source or at the target: held, with the ids, and the others go
-    on.  Nothing of the new one is taken for the old one's."""
+    """At the source or at the target: told, and held with the ids where it is
+    another one; the others go on."""
     kept, deleted, remade, lost = names = [
         lab.topic(word) for word in ("kept", "deleted", "remade", "lost")]
     lab.load(names, 1, 400).wait()
@@ -138,6 +138,8 @@ def test_topics_that_are_deleted_and_made_anew(lab):
     assert "made anew" in one["reason"], one
     one = agent.wait_partition(lab.flow, lost, state="held")
     assert "target topic was deleted and made anew" in one["reason"], one
+    one = agent.wait_partition(lab.flow, deleted, state="waiting")
+    assert "does not list it any more" in one["reason"], one
     lab.delivered(kept, 150, repeats=False)
     assert lab.copied(remade) == lab.copied(deleted) == 100
     answer = agent.request("GET", "/readyz")
@@ -278,6 +280,8 @@ def test_p46_a_certificate_that_has_ended(lab, link, pki):
         proc.wait_for("a line that says it", lambda: [
             one for one in agent.events("cluster.down")
             if one["cluster"] == "cloud" and "certificate" in one["error"]])
+        agent.wait_flow(lab.flow, target_up=False)
+        assert agent.metric("kedge_target_up") == 0
         stood = lab.copied(topic)
     finally:
         show_certificate(lab, good)
