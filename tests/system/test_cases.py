@@ -128,7 +128,7 @@ def test_topics_that_are_deleted_and_made_anew(lab):
     lab.load(names, 1, 400).wait()
     agent = lab.start()
     for name in names:
-        lab.delivered(name, 100, repeats=False)
+        agent.wait_partition(lab.flow, name, ledger_next=100)
     for name in (deleted, remade):
         lab.kit.delete(lab.source, name)
     lab.kit.delete(lab.target, f"plant7.{lost}")
@@ -140,7 +140,7 @@ def test_topics_that_are_deleted_and_made_anew(lab):
     assert "target topic was deleted and made anew" in one["reason"], one
     one = agent.wait_partition(lab.flow, deleted, state="waiting")
     assert "does not list it any more" in one["reason"], one
-    lab.delivered(kept, 150, repeats=False)
+    agent.wait_partition(lab.flow, kept, ledger_next=150)
     assert lab.copied(remade) == lab.copied(deleted) == 100
     answer = agent.request("GET", "/readyz")
     assert answer[0] == 503 and "made anew" in answer[1], answer
