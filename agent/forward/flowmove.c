@@ -65,17 +65,20 @@ flowmove_done(struct flow *flow, const struct sink_done *done)
     lane->backoff = (struct backoff){ 0 };
     flow->cost -= cost;
     flow->acked = true;
-    metric_add(flow->o.metrics, METRIC_RECORDS_ACKED, (int64_t)records);
-    metric_add(flow->o.metrics, METRIC_BYTES_ACKED, bytes);
+    flow->acked_records += (int64_t)records;
+    flow->acked_bytes += bytes;
 }
 
 bool
 flowmove_acks(struct flow *flow, int64_t now_ms)
 {
     flow->acked = false;
+    flow->acked_records = flow->acked_bytes = 0;
     if (flow->lanes == NULL ||
         flow->o.sink.ops->poll(flow->o.sink.self, ACKS_MAX) == 0)
         return false;
+    metric_add(flow->o.metrics, METRIC_RECORDS_ACKED, flow->acked_records);
+    metric_add(flow->o.metrics, METRIC_BYTES_ACKED, flow->acked_bytes);
     if (flow->acked)
         flow->last_ack_ms = now_ms;
     return true;

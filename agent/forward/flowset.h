@@ -59,8 +59,10 @@ struct flow {
     int64_t read_at_ms; /* the pace says: not before */
     /* When each is due next; 0: at once. */
     int64_t control_at_ms, refresh_at_ms, ends_at_ms, report_at_ms, share_at_ms;
-    int64_t last_ack_ms;    /* REPORT_UNKNOWN: none yet */
-    bool acked, opened;     /* by the sink's present poll(); in this turn */
+    int64_t last_ack_ms; /* REPORT_UNKNOWN: none yet */
+    /* By the sink's present poll(); in this turn. */
+    int64_t acked_records, acked_bytes;
+    bool acked, opened;
     bool draining, unclean; /* a lane that was finishing lost its client */
     int64_t drain_by_ms;
     struct record next[FLOW_NEXT_MAX];
