@@ -191,6 +191,8 @@ static const struct kmake_setting ledger_settings[] = {
     { "cleanup.policy", "compact", true },
     { "segment.bytes", "16777216", true }, { "segment.ms", "3600000", true },
     { "min.cleanable.dirty.ratio", "0.1", true },
+    /* a broker refuses a time that is an hour ahead of its own */
+    { "message.timestamp.type", "LogAppendTime", true },
     { "min.insync.replicas", "2", true }, /* where there are three replicas */
 };
 
@@ -203,7 +205,7 @@ make_ledger(struct kcatalog *catalog, const struct kjob *job, const char *name,
         .partitions = lanes,
         .replicas = replicas,
         .list = ledger_settings,
-        .n = replicas >= 3 ? 5 : 4 };
+        .n = replicas >= 3 ? 6 : 5 };
 
     if (!catalog->o->create_topics)
         return err_set(err, ERR_KAFKA,
