@@ -102,8 +102,9 @@ flowlane_failed(struct flow *flow, int32_t number, const struct err *err)
 {
     struct flow_lane *lane = &flow->lane[number];
 
-    if (lane->resend)
+    if (lane->resend && !lane->awaits)
         return;
+    lane->awaits = false;
     LOG(flow->o.log, LEVEL_WARN, "sink.failed", kv_str("flow", flow->name),
         kv_int("lane", number), kv_str("error", err->text));
     lane->resend = true;
@@ -113,7 +114,22 @@ flowlane_failed(struct flow *flow, int32_t number, const struct err *err)
     stop_reading(flow, number); /* it would only be dropped */
 }
 
-/* What the smallest topic of the lane takes in one batch. */
+/* Its client is to be another one, and this one is well: what it has is waited
+ * for, so that nothing is sent twice. */
+static void
+renew(struct flow *flow, int32_t number, const char *why)
+{
+    struct flow_lane *lane = &flow->lane[number];
+
+    LOG(flow->o.log, LEVEL_INFO, "sink.renewed", kv_str("flow", flow->name),
+        kv_int("lane", number), kv_str("why", why));
+    lane->resend = lane->awaits = true;
+    lane->resend_ms = 0;
+    stop_reading(flow, number);
+}
+
+/* What the smallest topic of the lane takes in one batch.  One that is held is
+ * sent nothing. */
 static int64_t
 batch_bytes(const struct flow *flow, int32_t number)
 {
@@ -123,6 +139,8 @@ batch_bytes(const struct flow *flow, int32_t number)
          part != NULL; part = part->next_in_lane) {
         int64_t max = part->topic->max_message_bytes;
 
+        if (part->phase == PHASE_HELD)
+            continue;
         if (max > 0 && (least == 0 || max < least))
             least = max;
     }
@@ -195,10 +213,8 @@ flowlane_open(void *ctx, struct part *part)
         return;
     }
     part->reading = true;
-    if (lane->batch_bytes != batch_bytes(flow, part->lane)) {
-        err_set_retry(&err, ERR_KAFKA, "a topic takes smaller batches only");
-        flowlane_failed(flow, part->lane, &err);
-    }
+    if (lane->batch_bytes != batch_bytes(flow, part->lane))
+        renew(flow, part->lane, "its topics take batches of another size");
 }
 
 void
@@ -222,7 +238,7 @@ begin_again(struct flow *flow, int32_t number)
     struct flow_lane *lane = &flow->lane[number];
 
     flowlane_shut(flow, number);
-    lane->resend = lane->stuck = false;
+    lane->resend = lane->awaits = lane->stuck = false;
     lane->quiet_s = 0;
     stop_reading(flow, number);
     for (struct part *part = parts_of_lane(flow->parts, number); part != NULL;
@@ -278,6 +294,7 @@ flowlane_resend(struct flow *flow, bool moving)
 
     for (int32_t i = 0; i < flow->n_lanes; i++) {
         if (!flow->lane[i].resend ||
+            (flow->lane[i].awaits && flow->lane[i].sink_cost > 0) ||
             flow->lane[i].resend_ms > clock_mono_ms(flow->o.clock) ||
             (!moving && lanes_state(flow->lanes, i) != LANE_FINISHING))
             continue;

@@ -159,6 +159,43 @@ the_smallest_topic_says_how_large_batches_are(void **state)
     flowfix_free(&fix);
 }
 
+/* What the client has is acknowledged before it is another one's turn. */
+static void
+a_client_that_is_well_is_renewed_without_repeats(void **state)
+{
+    for (int fails = 0; fails < 2; fails++) {
+        struct flowfix fix;
+        struct memory_topic *small, *large;
+
+        (void)state;
+        flowfix_init(&fix, 1);
+        large = memory_topic(fix.memory, "large", 2, 10, 100);
+        large->max_message_bytes = 1000000;
+        flowfix_start(&fix);
+        fix.memory->lane[0].acks = 0;
+        memory_append(&large->partition[0], 10, 100);
+        flowfix_go(&fix, 100);
+        small = memory_topic(fix.memory, "small", 1, 10, 100);
+        small->max_message_bytes = 50000;
+        flowfix_go(&fix, 20000);
+        assert_int_equal(fix.memory->lane[0].opens, 1);
+        assert_int_equal(fix.memory->lane[0].n_sent, 10);
+        fix.memory->lane[0].fail = fails; /* so it is not waited for */
+        fix.memory->lane[0].acks = fails ? 5 : -1;
+        flowfix_go(&fix, 100);
+        fix.memory->lane[0].acks = -1;
+        flowfix_go(&fix, 5000);
+        assert_int_equal(fix.memory->lane[0].opens, 2);
+        assert_int_equal(fix.memory->lane[0].batch_bytes, 50000);
+        assert_true(memory_arrived(&large->partition[0], 0, 20));
+        assert_true(memory_arrived(&small->partition[0], 0, 10));
+        assert_int_equal(memory_repeats(&large->partition[0]), 0);
+        assert_int_equal(metric_get(fix.metrics, METRIC_RECORDS_REPEATED),
+            fails ? 10 : 0);
+        flowfix_free(&fix);
+    }
+}
+
 /* --- lanes that are given up --- */
 
 static void
@@ -376,6 +413,7 @@ main(void)
         cmocka_unit_test(one_client_is_made_in_a_turn),
         cmocka_unit_test(a_partition_that_cannot_be_read_is_held),
         cmocka_unit_test(the_smallest_topic_says_how_large_batches_are),
+        cmocka_unit_test(a_client_that_is_well_is_renewed_without_repeats),
         cmocka_unit_test(
             a_finishing_lane_whose_client_failed_reads_nothing_more),
         cmocka_unit_test(a_restart_opens_nothing_of_a_finishing_lane),
