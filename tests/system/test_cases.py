@@ -205,6 +205,7 @@ def test_a_wall_clock_that_is_set(lab, work):
     load = lab.load([topic], 2, 0, rate=200)
     clock = WallClock(work / "agents" / lab.unique)
     agent = lab.agents.start(lab.policy(), env=clock.env)
+    agent.wait_lanes(lab.flow, 8)
     for seconds in (86400, 0):
         clock.set(seconds)
         # what is acknowledged and written down now is more than there was
