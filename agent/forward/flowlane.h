@@ -35,7 +35,7 @@ struct flow_lane {
     bool open;           /* the sink has a client for it */
     bool resend;         /* its client failed: nothing of the lane is read or
                           * sent, and it begins again at resend_ms */
-    bool awaits; /* with `resend`: once the sink has nothing of it */
+    bool awaits;         /* with `resend`: once the sink has nothing of it */
     int64_t resend_ms;
     struct backoff backoff; /* of resend_ms; an ack starts it anew */
     int ends_owed; /* questions for its ends that are not answered yet */
