@@ -176,22 +176,24 @@ a_store_can_be_freed_while_it_works(void **state)
 }
 
 /* What is abandoned outlives its store, so it is kept where it can be found. */
-static struct {
+static struct kept {
     struct ledgerfix *scene;
     void *store;
     sem_t entered, go;
     atomic_bool hangs;
-} kept;
+} keeps[2], *kept = keeps;
 
 /* Called by the worker while it makes a client. */
 static void
 hanging_configure(rd_kafka_conf_t *conf)
 {
+    struct kept *mine = kept;
+
     (void)conf;
-    if (!atomic_exchange(&kept.hangs, false))
+    if (!atomic_exchange(&mine->hangs, false))
         return;
-    (void)sem_post(&kept.entered);
-    while (sem_wait(&kept.go) != 0)
+    (void)sem_post(&mine->entered);
+    while (sem_wait(&mine->go) != 0)
         continue;
 }
 
@@ -203,15 +205,15 @@ a_call_that_does_not_come_back_is_told_and_left_behind(void **state)
 
     (void)state;
     ledgerfix_configure = hanging_configure;
-    assert_int_equal(ledgerfix_set_up((void **)&kept.scene), 0);
+    assert_int_equal(ledgerfix_set_up((void **)&kept->scene), 0);
     ledgerfix_configure = NULL;
-    scene = kept.scene;
-    kept.store = scene->store.self;
-    assert_int_equal(sem_init(&kept.entered, 0, 0), 0);
-    assert_int_equal(sem_init(&kept.go, 0, 0), 0);
-    atomic_store(&kept.hangs, true);
+    scene = kept->scene;
+    kept->store = scene->store.self;
+    assert_int_equal(sem_init(&kept->entered, 0, 0), 0);
+    assert_int_equal(sem_init(&kept->go, 0, 0), 0);
+    atomic_store(&kept->hangs, true);
     scene->store.ops->open(scene->store.self, LEDGERFIX_LANE);
-    assert_int_equal(sem_wait(&kept.entered), 0);
+    assert_int_equal(sem_wait(&kept->entered), 0);
     assert_false(scene->store.ops->answer(scene->store.self, &got));
     atomic_store(&scene->ahead_ms, 60000);
     assert_int_equal(ledgerfix_answer(scene, &got), STORE_OVERDUE);
@@ -220,7 +222,7 @@ a_call_that_does_not_come_back_is_told_and_left_behind(void **state)
     assert_true(got.err.retry);
     scene->store.ops->close(scene->store.self, LEDGERFIX_LANE);
     assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_DONE);
-    (void)sem_post(&kept.go);
+    (void)sem_post(&kept->go);
     assert_int_equal(ledgerfix_claim(scene, "nonce", &got), STORE_DONE);
     scene->store.ops->free(scene->store.self);
 }
@@ -264,13 +266,14 @@ a_batch_that_is_left_behind_is_counted(void **state)
     struct ledger_batch *batch = ledger_batch_new(3, &err);
 
     (void)state;
+    kept = &keeps[1];
     ledgerfix_configure = intercept;
-    assert_int_equal(ledgerfix_set_up((void **)&kept.scene), 0);
+    assert_int_equal(ledgerfix_set_up((void **)&kept->scene), 0);
     ledgerfix_configure = NULL;
-    scene = kept.scene;
-    kept.store = scene->store.self;
-    assert_int_equal(sem_init(&kept.entered, 0, 0), 0);
-    assert_int_equal(sem_init(&kept.go, 0, 0), 0);
+    scene = kept->scene;
+    kept->store = scene->store.self;
+    assert_int_equal(sem_init(&kept->entered, 0, 0), 0);
+    assert_int_equal(sem_init(&kept->go, 0, 0), 0);
     assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_DONE);
     assert_int_equal(ledgerfix_claim(scene, "nonce", &got), STORE_DONE);
     assert_non_null(batch);
@@ -281,9 +284,9 @@ a_batch_that_is_left_behind_is_counted(void **state)
         record->mark.lane = LEDGERFIX_LANE;
     }
     assert_int_equal(scene->store.ops->leaked(scene->store.self), 0);
-    atomic_store(&kept.hangs, true);
+    atomic_store(&kept->hangs, true);
     scene->store.ops->commit(scene->store.self, LEDGERFIX_LANE, &batch);
-    assert_int_equal(sem_wait(&kept.entered), 0);
+    assert_int_equal(sem_wait(&kept->entered), 0);
     atomic_store(&scene->ahead_ms, 60000);
     assert_int_equal(ledgerfix_answer(scene, &got), STORE_OVERDUE);
     assert_int_equal(got.step, STORE_COMMIT);
@@ -293,7 +296,7 @@ a_batch_that_is_left_behind_is_counted(void **state)
     assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_DONE);
     assert_int_equal(scene->store.ops->leaked(scene->store.self),
         6 * sizeof(struct ledger_record));
-    (void)sem_post(&kept.go);
+    (void)sem_post(&kept->go);
     scene->store.ops->free(scene->store.self);
 }
 

@@ -175,6 +175,7 @@ a_client_that_does_not_end_is_left_behind(void **state)
     scene->source.ops->free(scene->source.self);
     kworker_watch_drop(scene->watch);
     kafkafix_close(&scene->fix);
+    free(scene);
 }
 
 /* What the client says of what it was told to throw away: lines at WARN and
