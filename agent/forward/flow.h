@@ -29,9 +29,9 @@
 
 #define FLOW_RECORD_COST 512 /* bytes that a record's books count for */
 
-/* A quarter of max_in_flight_bytes is for the source's prefetch: open the
- * source with that much. */
-#define FLOW_PREFETCH_SHARE 4
+/* A sixth of max_in_flight_bytes is for the source's prefetch: open the source
+ * with that much. */
+#define FLOW_PREFETCH_SHARE 6
 
 /* Does the policy select this source topic?  Called on the flow's thread, for
  * every topic of the source at each refresh.  False and *why NULL: nothing

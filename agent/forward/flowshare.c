@@ -14,7 +14,7 @@
 #define BATCH INT64_C(1000000) /* bytes, where the sink's default holds */
 #define BATCHES_MOST 3         /* of a partition that the sink may have */
 #define RATE_S 10              /* and no more than what is acked in this time */
-#define QUEUE_SHARE 12         /* part of what all may share that may wait */
+#define QUEUE_SHARE 20         /* part of what all may share that may wait */
 #define LEAST_SHARE 16         /* part of it that is left whatever leaked */
 #define STUCK_S 2              /* without an ack, or in the way of others */
 #define SLOW_S 10              /* so long would take what waits */

@@ -56,7 +56,7 @@ struct kconf_options {
     int64_t linger_ms;              /* DATA; 0: the default, 25 */
     int64_t batch_bytes;            /* DATA; 0: the default, 1 MB */
     int64_t prefetch_bytes;         /* SOURCE; 0: the default, 64 MiB */
-    bool read_uncommitted;          /* SOURCE */
+    bool far;                       /* SOURCE: at another site */
     struct kalive *alive;           /* is told of connections; borrowed for
                                      * the life of the client; NULL: nobody */
     int events;                     /* RD_KAFKA_EVENT_... that are wanted */

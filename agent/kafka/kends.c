@@ -54,12 +54,10 @@ struct kends {
 };
 
 static bool
-make_options(struct kends *kends, enum kends_kind kind, bool read_uncommitted)
+make_options(struct kends *kends, enum kends_kind kind)
 {
     rd_kafka_AdminOptions_t *options =
         rd_kafka_AdminOptions_new(kends->rk, RD_KAFKA_ADMIN_OP_LISTOFFSETS);
-    bool uncommitted =
-        kind == KENDS_HIGH || (kind == KENDS_TIME && read_uncommitted);
     char why[128];
     rd_kafka_error_t *error;
 
@@ -70,8 +68,8 @@ make_options(struct kends *kends, enum kends_kind kind, bool read_uncommitted)
         why, sizeof why);
     rd_kafka_AdminOptions_set_opaque(options, &kends->channels[kind]);
     error = rd_kafka_AdminOptions_set_isolation_level(options,
-        uncommitted ? RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED
-                    : RD_KAFKA_ISOLATION_LEVEL_READ_COMMITTED);
+        kind == KENDS_HIGH ? RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED
+                           : RD_KAFKA_ISOLATION_LEVEL_READ_COMMITTED);
     if (error == NULL)
         return true;
     rd_kafka_error_destroy(error);
@@ -79,8 +77,7 @@ make_options(struct kends *kends, enum kends_kind kind, bool read_uncommitted)
 }
 
 struct kends *
-kends_new(rd_kafka_t *rk, rd_kafka_queue_t *queue, bool read_uncommitted,
-    struct err *err)
+kends_new(rd_kafka_t *rk, rd_kafka_queue_t *queue, struct err *err)
 {
     struct kends *kends = calloc(1, sizeof *kends);
     bool ok = kends != NULL;
@@ -90,7 +87,7 @@ kends_new(rd_kafka_t *rk, rd_kafka_queue_t *queue, bool read_uncommitted,
         kends->queue = queue;
     }
     for (int kind = 0; ok && kind < KENDS_N; kind++)
-        ok = make_options(kends, (enum kends_kind)kind, read_uncommitted);
+        ok = make_options(kends, (enum kends_kind)kind);
     if (!ok) {
         err_set(err, ERR_MEMORY, "questions for offsets");
         kends_free(kends);

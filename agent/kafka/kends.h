@@ -49,7 +49,7 @@ struct kends;
 /* The queue gets RD_KAFKA_EVENT_LISTOFFSETS_RESULT; both are borrowed until
  * kends_free(), which comes first. */
 struct kends *kends_new(rd_kafka_t *rk, rd_kafka_queue_t *queue,
-    bool read_uncommitted, struct err *err) MUST_CHECK;
+    struct err *err) MUST_CHECK;
 void kends_free(struct kends *kends); /* NULL is fine */
 
 /* Room for this number: before anything else is done with it. */

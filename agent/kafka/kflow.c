@@ -22,7 +22,7 @@ open_source(struct kflow *kflow, const struct kflow_options *options,
         .flow = options->flow,
         .group_id = options->group_id,
         .prefetch_bytes = options->prefetch_bytes,
-        .read_uncommitted = !options->read_committed,
+        .far = options->source_far,
         .wake = options->wake,
         .log = options->log,
     };

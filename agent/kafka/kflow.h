@@ -54,7 +54,7 @@ struct kflow_options {
     const char *compression; /* none, gzip, snappy, lz4, zstd */
     int64_t linger_ms;       /* 0: the default, 25 */
     int64_t prefetch_bytes;  /* of the source, over all partitions */
-    bool read_committed;
+    bool source_far;         /* it is at another site */
     sink_done_fn *done;
     sink_failed_fn *failed;
     void *sink_ctx;          /* borrowed for the life of the sink */

@@ -64,10 +64,9 @@ static const struct kprops rows[] = {
         "A position that is gone is a loss to be named, never a jump." },
     { "check.crcs", CONSUMERS, KPROPS_FIXED, "true",
         "Without it a flipped byte is forwarded as good data." },
-    { "isolation.level", SOURCE, KPROPS_ISOLATION, NULL,
-        "Aborted records are not forwarded, unless the policy asks." },
-    { "isolation.level", MEMBER | LEDGER, KPROPS_FIXED, "read_committed",
-        "An entry counts when its transaction is committed." },
+    { "isolation.level", CONSUMERS, KPROPS_FIXED, "read_committed",
+        "Aborted records are not forwarded; an entry counts when its "
+        "transaction is committed." },
     { "enable.partition.eof", SOURCE | MEMBER, KPROPS_FIXED, "false",
         "The end of a partition is asked of the brokers." },
     { "enable.partition.eof", LEDGER, KPROPS_FIXED, "true",
@@ -81,7 +80,8 @@ static const struct kprops rows[] = {
         "One partition in one answer; a larger record still comes." },
     { "fetch.max.bytes", SOURCE, KPROPS_FETCH, NULL,
         "An eighth of what is read ahead: an answer may come when all but one "
-        "byte is used up, and a record that is held holds its whole answer." },
+        "byte is used up, and a record that is held holds its whole answer. "
+        "Half of it from afar, where one comes in a round trip." },
     { "fetch.max.bytes", MEMBER, KPROPS_FIXED, "1048576",
         "The member reads nothing of worth." },
     { "fetch.wait.max.ms", SOURCE | LEDGER, KPROPS_FIXED, "100",
@@ -218,10 +218,8 @@ kprops_value(const struct kprops *row, const struct kconf_options *options,
     case KPROPS_PREFETCH_RECORDS:
         return number(buffer, prefetch(options, RECORD_COST, 1000, 100000));
     case KPROPS_FETCH:
-        return number(buffer, prefetch(options, 8, 1 << 20, 16 << 20));
-    case KPROPS_ISOLATION:
-        return options->read_uncommitted ? "read_uncommitted"
-                                         : "read_committed";
+        return number(buffer,
+            prefetch(options, options->far ? 2 : 8, 1 << 20, 16 << 20));
     }
     return NULL;
 }

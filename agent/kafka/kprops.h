@@ -38,7 +38,6 @@ enum kprops_from {
     KPROPS_PREFETCH,
     KPROPS_PREFETCH_RECORDS,
     KPROPS_FETCH,
-    KPROPS_ISOLATION,
 };
 
 /* A property may have several rows, for different clients; of two rows for the

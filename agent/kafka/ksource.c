@@ -30,7 +30,6 @@ struct ksource {
     rd_kafka_t *rk;
     rd_kafka_queue_t *records, *events;
     const struct clock *clock;
-    bool read_uncommitted;
     struct kalive *alive;
     /* own */
     struct affinity thread;
@@ -266,12 +265,6 @@ serve(struct ksource *ks)
     kposition_serve(ks->position, now_ms);
 }
 
-static unsigned
-end_kind(const struct ksource *ks)
-{
-    return KENDS_BIT(ks->read_uncommitted ? KENDS_HIGH : KENDS_STABLE);
-}
-
 /* The answer as an event; false: there is nothing to tell. */
 static bool
 take_answer(struct ksource *ks, const struct kends_answer *answer,
@@ -304,7 +297,7 @@ take_answer(struct ksource *ks, const struct kends_answer *answer,
             if (answer->offset[kind] >= 0)
                 event->offset = answer->offset[kind];
         if (event->offset < 0) /* nothing is as new as the time: the end */
-            ask(ks, answer->part, ASKING_START, end_kind(ks), 0);
+            ask(ks, answer->part, ASKING_START, KENDS_BIT(KENDS_STABLE), 0);
         return event->offset >= 0;
     }
     return false;
@@ -353,7 +346,7 @@ do_resolve(void *self, int32_t number, const char *topic, int32_t partition,
     if (!name_part(ks, number, topic, partition, &err))
         return false;
     if (start == START_LATEST)
-        kinds = end_kind(ks);
+        kinds = KENDS_BIT(KENDS_STABLE);
     else if (start == START_TIME)
         kinds = KENDS_BIT(KENDS_TIME);
     ask(ks, number, ASKING_START, kinds, wall_ms);
@@ -449,7 +442,7 @@ open_client(struct ksource *ks, const struct ksource_options *options,
         .flow = options->flow,
         .group_id = options->group_id,
         .prefetch_bytes = options->prefetch_bytes,
-        .read_uncommitted = options->read_uncommitted,
+        .far = options->far,
         .events = RD_KAFKA_EVENT_ERROR,
         .alive = ks->alive,
         .log = options->log,
@@ -471,7 +464,7 @@ open_client(struct ksource *ks, const struct ksource_options *options,
     ks->reading = kassign_new(ks->rk, ks->names, fail, ks, err);
     if (ks->reading == NULL)
         return false;
-    ks->kends = kends_new(ks->rk, ks->events, options->read_uncommitted, err);
+    ks->kends = kends_new(ks->rk, ks->events, err);
     return ks->kends != NULL && open_position(ks, options, err);
 }
 
@@ -484,7 +477,6 @@ ksource_open(struct source *source, const struct ksource_options *options,
     if (ks == NULL)
         return err_set(err, ERR_MEMORY, "source of %s", options->flow);
     ks->clock = options->clock != NULL ? options->clock : clock_system();
-    ks->read_uncommitted = options->read_uncommitted;
     ks->alive = kalive_new(options->wake, err);
     if (ks->alive == NULL || !open_client(ks, options, err)) {
         do_free(ks);

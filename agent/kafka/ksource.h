@@ -36,10 +36,10 @@ struct wake;
 struct ksource_options {
     const struct kcluster *cluster; /* borrowed until ksource_open() returns */
     const char *agent, *flow;       /* the same */
-    const char *group_id;   /* the same; nobody joins it, it shows positions */
-    int64_t prefetch_bytes; /* 0: the default, 64 MiB */
-    bool read_uncommitted;
-    const struct wake *wake;   /* borrowed for the life of the source */
+    const char *group_id;    /* the same; nobody joins it, it shows positions */
+    int64_t prefetch_bytes;  /* 0: the default, 64 MiB */
+    bool far;                /* the cluster is at another site */
+    const struct wake *wake; /* borrowed for the life of the source */
     const struct clock *clock; /* the same; NULL: this machine's */
     struct log *log;           /* the same */
     void (*configure)(rd_kafka_conf_t *conf); /* as in kconf.h */

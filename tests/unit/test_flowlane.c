@@ -336,18 +336,19 @@ what_is_in_flight_is_bounded(void **state)
 {
     struct flowfix fix;
     struct memory_topic *topic;
-    int64_t share = INT64_C(3) << 20, given; /* a quarter is the source's */
+    int64_t max = INT64_C(4) << 20, share = max - max / FLOW_PREFETCH_SHARE;
+    int64_t given;
 
     (void)state;
     flowfix_init(&fix, 1);
-    fix.options.max_in_flight_bytes = INT64_C(4) << 20;
+    fix.options.max_in_flight_bytes = max;
     topic = memory_topic(fix.memory, "t", 2, 500, 20000);
     fix.memory->lane[0].acks = 0;
     flowfix_start(&fix);
     flowfix_go(&fix, 5000);
     assert_in_range(fix.flow->lane[0].sink_cost, share / 2, share / 2 + 20512);
-    assert_in_range(fix.flow->queued_cost, share / 12,
-        share / 12 + FLOW_NEXT_MAX * INT64_C(20512));
+    assert_in_range(fix.flow->queued_cost, share / 20,
+        share / 20 + FLOW_NEXT_MAX * INT64_C(20512));
     given = fix.memory->given;
     flowfix_go(&fix, 5000);
     assert_int_equal(fix.memory->given, given);

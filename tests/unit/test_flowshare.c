@@ -11,22 +11,23 @@
 #define RECORD 10000
 #define COST (RECORD + FLOW_RECORD_COST)
 
-/* What a client is given while nothing comes back, and what waits behind it. */
+/* What a client is given while nothing comes back, and what waits behind it: a
+ * sixth is the source's, and a twentieth of the rest may wait. */
 static const struct {
     const char *label;
     int64_t max_in_flight, limit; /* `limit`: max.message.bytes */
     int32_t partitions, bytes;
     int64_t want_sink, want_queued;
 } quotas[] = {
-    { "a batch, while no rate is known", 64 * MIB, 0, 1, RECORD, 1000000,
-        4 * MIB },
-    { "a batch of each partition", 64 * MIB, 0, 3, RECORD, 3000000, 4 * MIB },
-    { "smaller batches, less of them", 64 * MIB, 50000, 1, RECORD, 50000,
-        4 * MIB },
-    { "never more than half of what all share", 4 * MIB, 0, 3, RECORD,
-        3 * MIB / 2 * RECORD / COST, MIB / 4 },
-    { "the books of small records count there", 4 * MIB, 0, 3, 600,
-        3 * MIB / 2 * 600 / (600 + FLOW_RECORD_COST), MIB / 4 },
+    { "a batch, while no rate is known", 48 * MIB, 0, 1, RECORD, 1000000,
+        2 * MIB },
+    { "a batch of each partition", 48 * MIB, 0, 3, RECORD, 3000000, 2 * MIB },
+    { "smaller batches, less of them", 48 * MIB, 50000, 1, RECORD, 50000,
+        2 * MIB },
+    { "never more than half of what all share", 6 * MIB, 0, 3, RECORD,
+        5 * MIB / 2 * RECORD / COST, MIB / 4 },
+    { "the books of small records count there", 6 * MIB, 0, 3, 900,
+        5 * MIB / 2 * 900 / (900 + FLOW_RECORD_COST), MIB / 4 },
 };
 
 static void

@@ -223,14 +223,16 @@ limits_are_kept(void **state)
     static const struct {
         const char *label;
         int64_t prefetch;
-        const char *kbytes, *records, *answer;
+        const char *kbytes, *records, *answer, *from_afar;
     } cases[] = {
-        { "less than the least", 1, "1", "1000", "1048576" },
-        { "a quarter of MiB", INT64_C(1) << 18, "256", "1000", "1048576" },
-        { "sixteen MiB", INT64_C(16) << 20, "16384", "32768", "2097152" },
-        { "the default", 0, "65536", "100000", "8388608" },
+        { "less than the least", 1, "1", "1000", "1048576", "1048576" },
+        { "a quarter of MiB", INT64_C(1) << 18, "256", "1000", "1048576",
+            "1048576" },
+        { "sixteen MiB", INT64_C(16) << 20, "16384", "32768", "2097152",
+            "8388608" },
+        { "the default", 0, "65536", "100000", "8388608", "16777216" },
         { "more than the library takes", INT64_C(1) << 40, "2097151", "100000",
-            "16777216" },
+            "16777216", "16777216" },
     };
     char buffer[KPROPS_VALUE_MAX];
 
@@ -247,6 +249,9 @@ limits_are_kept(void **state)
             cases[c].records);
         assert_string_equal(value_for(&options, "fetch.max.bytes", buffer),
             cases[c].answer);
+        options.far = true;
+        assert_string_equal(value_for(&options, "fetch.max.bytes", buffer),
+            cases[c].from_afar);
     }
 }
 
