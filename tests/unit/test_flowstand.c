@@ -114,7 +114,7 @@ a_stuck_lane_is_handed_over_and_taken_again(void **state)
 }
 
 #define MIB (INT64_C(1) << 20)
-#define ONE (1000 + FLOW_RECORD_COST) /* what a record costs */
+#define ONE (INT64_C(1000) + FLOW_RECORD_COST) /* what a record costs */
 
 /* Of 6 MiB a sixth is the source's. */
 static const struct {

@@ -81,7 +81,8 @@ only_the_newest_of_a_key_counts(void **state)
         assert_int_equal(at, rows[i].left);
         assert_true((left == NULL) == (rows[i].left < 0));
         if (left != NULL)
-            assert_int_equal(atoi(left->text + strlen("at ")), rows[i].left);
+            assert_int_equal(strtol(left->text + strlen("at "), NULL, 10),
+                rows[i].left);
     }
 }
 

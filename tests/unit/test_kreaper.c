@@ -13,7 +13,7 @@
 #include <semaphore.h>
 #include <unistd.h>
 
-#define COST 80000 /* as the flow counts what is in flight */
+#define COST INT64_C(80000) /* as the flow counts what is in flight */
 
 static void
 nothing_is_told_of_a_closed_lane(void **state)
