@@ -26,8 +26,9 @@ enum metric_kind { METRIC_COUNTER, METRIC_GAUGE };
     ROW(BYTES_ACKED, "kedge_bytes_acked_total", METRIC_COUNTER,                \
         "Bytes of keys, values and headers that the target acknowledged.")     \
     ROW(RECORDS_REPEATED, "kedge_records_repeated_total", METRIC_COUNTER,      \
-        "Records sent again because an earlier sending was not known to have " \
-        "been acknowledged; the target may hold them twice.")                  \
+        "Records that a client of the target was given again, since nobody "   \
+        "knew whether the first sending arrived: the most that the target "    \
+        "may hold twice, often far more than it does.")                        \
     ROW(RECORDS_FAILED, "kedge_records_failed_total", METRIC_COUNTER,          \
         "Records that the target refused for good.")                           \
     ROW(OFFSETS_LOST, "kedge_source_offsets_lost_total", METRIC_COUNTER,       \

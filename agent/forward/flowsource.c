@@ -22,10 +22,10 @@ flowsource_hold(struct flow *flow, struct part *part, const char *why)
 
 /* What is lost is for a person to accept, and this version has no order for
  * it: so the reason says what is gone, and the one way on that there is. */
-#define WAY_ON                                                              \
-    "; nothing behind it is sent: that needs 'kedge flow accept-loss', of " \
-    "a later version; until then, forward the topic by a flow of another "  \
-    "name"
+#define WAY_ON                                                       \
+    "; nothing behind it is sent: to go on without it, forward the " \
+    "topic, in the policy, by a flow of another name with "          \
+    "'shared_target: true' (see 'When a flow is held' in kedge-agent(8))"
 
 /* Counted once, however often it is tried again. */
 static void

@@ -134,10 +134,8 @@ kflow_open(struct kflow *kflow, const struct kflow_options *options,
     ok = kflow_library_check(err) && open_source(kflow, options, err) &&
          open_sink(kflow, options, err) && open_group(kflow, options, err) &&
          open_store(kflow, options, err) && open_catalog(kflow, options, err);
-    if (!ok) {
+    if (!ok)
         kflow_close(kflow);
-        err_wrap(err, "flow %s", options->flow);
-    }
     return ok;
 }
 

@@ -47,10 +47,10 @@ say(struct flowfix *fix, const struct source_event *event)
 
 /* --- positions that are gone --- */
 
-#define GONE                                                                \
-    "; nothing behind it is sent: that needs 'kedge flow accept-loss', of " \
-    "a later version; until then, forward the topic by a flow of another "  \
-    "name"
+#define GONE                                                         \
+    "; nothing behind it is sent: to go on without it, forward the " \
+    "topic, in the policy, by a flow of another name with "          \
+    "'shared_target: true' (see 'When a flow is held' in kedge-agent(8))"
 
 static const struct range_row {
     const char *label;
