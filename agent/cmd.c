@@ -198,6 +198,7 @@ cmd_fail(struct cmd_ctx *ctx, const struct err *err)
         [ERR_MISSING] = CMD_NO_INPUT,
         [ERR_POLICY] = CMD_CONFIG,
         [ERR_DENIED] = CMD_NO_PERMISSION,
+        [ERR_LOGIN] = CMD_NO_PERMISSION,
         [ERR_CERT] = CMD_CONFIG,
         [ERR_NET] = CMD_UNAVAILABLE,
         [ERR_KAFKA] = CMD_UNAVAILABLE,

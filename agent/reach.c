@@ -2,6 +2,7 @@
 
 #include "chain.h"
 #include "digest.h"
+#include "distrust.h"
 #include "identity.h"
 #include "kflow.h"
 #include "policy.h"
@@ -19,6 +20,20 @@ struct reach {
     struct chain *chain;
     struct secret *password;
 };
+
+/* kafka knows no OpenSSL, and certs no Kafka. */
+static void
+explain(const struct kcert *cert, char *text, size_t size)
+{
+    const struct distrust_seen seen = { .cluster = cert->cluster,
+        .server = cert->broker,
+        .error = cert->error,
+        .depth = cert->depth,
+        .der = cert->der,
+        .len = cert->len };
+
+    distrust_explain(&seen, text, size);
+}
 
 /* "a:1,b:2" */
 static char *
@@ -77,6 +92,7 @@ load(struct reach *reach, const struct policy_cluster *cluster,
         .alias = cluster->name,
         .bootstrap = reach->bootstrap,
         .tls = cluster->tls.on,
+        .explain = explain,
         .sasl_mechanism = cluster->sasl.mechanism,
         .sasl_username = cluster->sasl.username,
         .plaintext_private_only = true,

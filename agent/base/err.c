@@ -100,6 +100,8 @@ err_kind_name(enum err_kind kind)
         return "policy";
     case ERR_DENIED:
         return "denied";
+    case ERR_LOGIN:
+        return "login";
     case ERR_CERT:
         return "cert";
     case ERR_NET:

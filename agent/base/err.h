@@ -20,6 +20,7 @@ enum err_kind {
     ERR_MISSING, /* a file that the policy names is not there */
     ERR_POLICY,  /* the policy forbids it: never retried */
     ERR_DENIED,  /* a signature or a permission was refused */
+    ERR_LOGIN,   /* the other side does not let us in: user or password */
     ERR_CERT,    /* a key or certificate is missing, wrong or expired */
     ERR_NET,     /* the other side cannot be reached */
     ERR_KAFKA,   /* a broker answered with an error */

@@ -208,11 +208,12 @@ flowtopics_down(struct flow *flow, bool source_side, const struct err *err,
         flow_enter(flow, FLOW_CONNECTING, err->text);
 }
 
-/* Nobody can talk to it, for want of a way there or of trust. */
+/* Nobody can talk to it, for want of a way there, of trust or of a password. */
 static bool
 is_away(const struct err *err)
 {
-    return err->kind == ERR_NET || err->kind == ERR_CERT;
+    return err->kind == ERR_NET || err->kind == ERR_CERT ||
+           err->kind == ERR_LOGIN;
 }
 
 static void

@@ -16,7 +16,7 @@ struct kadmin {
     rd_kafka_queue_t *told; /* errors that come by themselves */
     int64_t step_ms;
     rd_kafka_resp_err_t heard_code;
-    char heard[160]; /* what was told last, but for "all are down" */
+    char heard[256]; /* what was told last, but for "all are down" */
     bool kept_out;   /* by every broker, until somebody changes something */
     bool lost;       /* every broker, since begun_ms */
     bool answered;   /* once at least */
@@ -135,6 +135,8 @@ static bool
 unanswered(struct kadmin *admin, rd_kafka_resp_err_t code, struct err *err)
 {
     hear(admin);
+    if (code <= 0 && kconf_distrusts(admin->rk, err))
+        return false;
     if (admin->heard[0] == '\0' || code > 0)
         return kconf_err(err, code, NULL);
     kconf_err(err, admin->kept_out ? admin->heard_code : code, admin->heard);

@@ -19,6 +19,7 @@ struct kalive {
     /* fixed */
     const struct wake *wake;
     /* own */
+    const rd_kafka_t *rk; /* once it is made */
     bool suspect;         /* all brokers were lost, none is known to be back */
     bool down, told_down; /* what is so, and what was told */
     int64_t suspect_ms;
@@ -118,6 +119,7 @@ on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *ctx, char *why,
     (void)conf;
     (void)why;
     (void)why_size;
+    ((struct kalive *)ctx)->rk = rk;
     return rd_kafka_interceptor_add_on_broker_state_change(rk, "kalive",
         on_state, ctx);
 }
@@ -135,7 +137,8 @@ kalive_event(struct kalive *kalive, rd_kafka_event_t *event, int64_t now_ms)
     bool all = code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
 
     /* what one broker had says more than that all are gone */
-    if (!all || kalive->why.kind == ERR_NONE)
+    if (!kconf_distrusts(kalive->rk, &kalive->why) &&
+        (!all || kalive->why.kind == ERR_NONE))
         kconf_err(&kalive->why, code, rd_kafka_event_error_string(event));
     if (all && !kalive->suspect) {
         kalive->suspect = true;

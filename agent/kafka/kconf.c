@@ -4,6 +4,7 @@
 #include "kdial.h"
 #include "kflow.h"
 #include "kprops.h"
+#include "ktrust.h"
 #include "log.h"
 
 #include <assert.h>
@@ -23,7 +24,8 @@ struct context {
     char cluster[ALIAS_MAX], flow[FLOW_MAX];
     const char *client;
     struct log *log;
-    struct kdial *kdial; /* NULL: any address */
+    struct kdial *kdial;   /* NULL: any address */
+    struct ktrust *ktrust; /* NULL: no TLS */
     /* shared */
     atomic_bool purged; /* by us: it was told to throw records away */
     pthread_mutex_t lock;
@@ -144,12 +146,45 @@ on_connect(int fd, const struct sockaddr *addr, int addr_len,
     return kdial_connect(context->kdial, fd, addr, (socklen_t)addr_len, broker);
 }
 
+/* The library would take a certificate if this said so: it says what OpenSSL
+ * says, and learns why.  The library says how many parameters. */
+static int
+/* NOLINTNEXTLINE(readability-function-size) */
+on_certificate(rd_kafka_t *rk, const char *broker, int32_t id, int *error,
+    int depth, const char *der, size_t len, char *why, size_t size,
+    void *opaque)
+{
+    const struct context *context = opaque;
+    const struct kcert cert = { .cluster = context->cluster,
+        .broker = broker,
+        .error = *error,
+        .depth = depth,
+        .der = der,
+        .len = len };
+
+    (void)rk;
+    (void)id;
+    ktrust_note(context->ktrust, &cert, clock_mono_ms(clock_system()), why,
+        size);
+    return *error == 0;
+}
+
+bool
+kconf_distrusts(const rd_kafka_t *rk, struct err *err)
+{
+    const struct context *context = rk != NULL ? rd_kafka_opaque(rk) : NULL;
+
+    return context != NULL && context->ktrust != NULL &&
+           ktrust_refused(context->ktrust, clock_mono_ms(clock_system()), err);
+}
+
 static void
 context_free(struct context *context)
 {
     if (context == NULL)
         return;
     kdial_free(context->kdial);
+    ktrust_free(context->ktrust);
     (void)pthread_mutex_destroy(&context->lock);
     free(context);
 }
@@ -191,7 +226,10 @@ context_new(const struct kconf_options *options, struct err *err)
     (void)snprintf(context->flow, sizeof context->flow, "%s", options->flow);
     context->client = clients[options->client].name;
     context->log = options->log;
-    if (!dials_freely(cluster) && !make_dialer(context, cluster, err)) {
+    if (cluster->tls)
+        context->ktrust = ktrust_new(cluster->explain, err);
+    if ((cluster->tls && context->ktrust == NULL) ||
+        (!dials_freely(cluster) && !make_dialer(context, cluster, err))) {
         context_free(context);
         return NULL;
     }
@@ -221,6 +259,8 @@ fill(rd_kafka_conf_t *conf, const struct kconf_options *options,
     rd_kafka_conf_set_events(conf, options->events);
     if (context->kdial != NULL)
         rd_kafka_conf_set_connect_cb(conf, on_connect);
+    if (context->ktrust != NULL)
+        (void)rd_kafka_conf_set_ssl_cert_verify_cb(conf, on_certificate);
     if (options->alive != NULL)
         kalive_watch(options->alive, conf);
     if (options->configure != NULL)
@@ -285,9 +325,9 @@ kconf_purge(rd_kafka_t *rk, int flags)
 #define AWAY "it is tried again; if it stays, look at the network and brokers"
 #define GRANT "the cluster's administrator has to grant it to this client" AGAIN
 #define AGAIN "; 'kedge flow restart' then tries again"
-#define LOST                                                           \
-    "records were lost to retention or truncation: that needs 'kedge " \
-    "flow accept-loss', of a later version"
+#define LOST                                                          \
+    "records were lost to retention or truncation: to go on without " \
+    "them, forward the topic, in the policy, by a flow of another name"
 
 /* What the codes mean that a person may have to know about. */
 static const struct {
@@ -306,9 +346,9 @@ static const struct {
     { RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION, ERR_NET, true, AWAY },
     { RD_KAFKA_RESP_ERR__SSL, ERR_CERT, true,
         "look at the certificates of both sides" },
-    { RD_KAFKA_RESP_ERR__AUTHENTICATION, ERR_DENIED, false,
+    { RD_KAFKA_RESP_ERR__AUTHENTICATION, ERR_LOGIN, false,
         "look at the user and password in the policy" },
-    { RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED, ERR_DENIED, false,
+    { RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED, ERR_LOGIN, false,
         "look at the user and password in the policy" },
     { RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, ERR_DENIED, false, GRANT },
     { RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, ERR_DENIED, false, GRANT },
@@ -378,10 +418,24 @@ static const rd_kafka_resp_err_t passing[] = {
     RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS,
 };
 
+/* How much of `text` there is room for: to its end, or to the end of a word. */
+static size_t
+length_in(const char *text, size_t room)
+{
+    size_t len = strnlen(text, room + 1), at = room;
+
+    if (len <= room)
+        return len;
+    while (at > room / 2 && text[at] != ' ')
+        at--;
+    return at > room / 2 ? at : room;
+}
+
 static bool
 fill_err(struct err *err, rd_kafka_resp_err_t code, const char *detail,
     bool retry)
 {
+    size_t len;
     enum err_kind kind = ERR_KAFKA;
     const char *who = retry ? PASSES : "look at the brokers' logs" AGAIN;
 
@@ -393,8 +447,12 @@ fill_err(struct err *err, rd_kafka_resp_err_t code, const char *detail,
         }
     if (detail == NULL || detail[0] == '\0')
         err_set(err, kind, "%s; %s", rd_kafka_err2str(code), who);
-    else /* the advice stays readable when the detail is long */
-        err_set(err, kind, "%.110s; %s", detail, who);
+    else { /* the advice stays readable when the detail is long */
+        len =
+            length_in(detail, sizeof err->text - sizeof " ...; " - strlen(who));
+        err_set(err, kind, "%.*s%s; %s", (int)len, detail,
+            detail[len] == '\0' ? "" : " ...", who);
+    }
     err->retry = retry;
     return false;
 }
@@ -417,29 +475,4 @@ kconf_err_take(struct err *err, rd_kafka_error_t *error)
         err->retry = true;
     rd_kafka_error_destroy(error);
     return false;
-}
-
-void
-kconf_document(FILE *out)
-{
-    size_t n;
-    const struct kprops *rows = kprops_rows(&n);
-
-    (void)fputs("| property | source | data | lane | member | ledger | admin "
-                "| why |\n|---|---|---|---|---|---|---|---|\n",
-        out);
-    for (size_t i = 0; i < n; i++) {
-        const struct kprops *property = &rows[i];
-
-        (void)fprintf(out, "| `%s` |", property->name);
-        for (int client = 0; client < KCONF_N; client++) {
-            bool is_set = (property->clients & (1U << client)) != 0;
-
-            (void)fprintf(out, " %s |",
-                !is_set                   ? ""
-                : property->fixed != NULL ? property->fixed
-                                          : "*policy*");
-        }
-        (void)fprintf(out, " %s |\n", property->why);
-    }
 }

@@ -24,7 +24,6 @@
 
 #include <librdkafka/rdkafka.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct kalive;
 struct kcluster;
@@ -84,10 +83,12 @@ void kconf_purge(rd_kafka_t *rk, int flags);
 bool kconf_err(struct err *err, rd_kafka_resp_err_t code, const char *detail);
 bool kconf_err_take(struct err *err, rd_kafka_error_t *error);
 
+/* True with err (ERR_CERT, retry) when this client refused the certificate of a
+ * broker of late and has taken none of that broker's since: whatever fails then
+ * fails for that.  From any thread. */
+bool kconf_distrusts(const rd_kafka_t *rk, struct err *err);
+
 /* "source", "data", ...: a constant. */
 const char *kconf_client_name(enum kconf_client client);
-
-/* The table as Markdown, for docs. */
-void kconf_document(FILE *out);
 
 #endif

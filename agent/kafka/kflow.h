@@ -24,6 +24,21 @@
 struct kwatch;
 struct secret;
 
+/* A certificate that OpenSSL did not take from a broker. */
+struct kcert {
+    const char *cluster; /* the alias */
+    const char *broker;  /* host:port as it was dialled */
+    int error;           /* X509_V_ERR_... */
+    int depth;           /* 0: the broker's own, else of an issuer */
+    const void *der;     /* `len` bytes */
+    size_t len;
+};
+
+/* Says in a clause what is wrong with it and who has to act.  From any
+ * thread, while a handshake waits. */
+typedef void kcert_explain_fn(const struct kcert *cert, char *text,
+    size_t size);
+
 /* How to reach one cluster. */
 struct kcluster {
     const char *alias;     /* for messages */
@@ -32,6 +47,7 @@ struct kcluster {
     const char *ca_pem;           /* NULL: the system's */
     const char *cert_pem;         /* client certificate and chain; NULL: none */
     const struct secret *key_pem; /* NULL: none */
+    kcert_explain_fn *explain;    /* NULL: refused ones have a number only */
     const char *sasl_mechanism;   /* PLAIN, SCRAM-SHA-256, -512; NULL: none */
     const char *sasl_username;
     const struct secret *sasl_password;
@@ -83,7 +99,7 @@ void kflow_watch_drop(struct kwatch *watch); /* NULL is fine */
 /* Was any left behind?  It may still look at what its flow had borrowed. */
 bool kflow_watch_leaked(struct kwatch *watch);
 
-/* All five or none. */
+/* All five or none.  The err does not name the flow. */
 bool kflow_open(struct kflow *kflow, const struct kflow_options *options,
     struct err *err) MUST_CHECK;
 

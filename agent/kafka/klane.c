@@ -21,7 +21,7 @@ struct klane {
     rd_kafka_t *rk;
     rd_kafka_topic_t *topic;
     rd_kafka_queue_t *events;
-    char heard[160]; /* the newest error the client told, for time-outs */
+    char heard[256]; /* the newest error the client told, for time-outs */
     rd_kafka_resp_err_t refused; /* one that only a person can mend */
 };
 
@@ -120,6 +120,8 @@ klane_judge(rd_kafka_resp_err_t code)
 static void
 say_unanswered(const struct klane *lane, struct err *err, const char *what)
 {
+    if (kconf_distrusts(lane->rk, err))
+        return;
     err_set_retry(err, ERR_NET, "%s: no answer within %lld ms%s%s", what,
         (long long)lane->o->step_ms, lane->heard[0] != '\0' ? "; " : "",
         lane->heard);

@@ -223,3 +223,25 @@ kprops_value(const struct kprops *row, const struct kconf_options *options,
     }
     return NULL;
 }
+
+void
+kprops_document(FILE *out)
+{
+    (void)fputs("| property | source | data | lane | member | ledger | admin "
+                "| why |\n|---|---|---|---|---|---|---|---|\n",
+        out);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct kprops *property = &rows[i];
+
+        (void)fprintf(out, "| `%s` |", property->name);
+        for (int client = 0; client < KCONF_N; client++) {
+            bool is_set = (property->clients & (1U << client)) != 0;
+
+            (void)fprintf(out, " %s |",
+                !is_set                   ? ""
+                : property->fixed != NULL ? property->fixed
+                                          : "*policy*");
+        }
+        (void)fprintf(out, " %s |\n", property->why);
+    }
+}

@@ -1,7 +1,7 @@
 /* kprops.h - the table of every property of the Kafka library that we set.
  *
  * One row a property and a value, with the clients that get it and the reason.
- * kconf sets them and prints them; a property that is not in here has the
+ * kconf sets them; a property that is not in here has the
  * library's default.
  *
  * Thread: any; constants.
@@ -14,6 +14,7 @@
 #include "kconf.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* Where a value comes from: the row itself, or what the policy says of the
  * cluster, the flow or the lane, from struct kconf_options. */
@@ -61,5 +62,8 @@ const struct kprops *kprops_rows(size_t *n);
  * options do not ask for it. */
 const char *kprops_value(const struct kprops *row,
     const struct kconf_options *options, char *buffer, size_t size);
+
+/* The table as Markdown, for docs. */
+void kprops_document(FILE *out);
 
 #endif

@@ -25,7 +25,7 @@ struct reader {
     struct kbroken broken;
     size_t squeeze_at;
     int64_t still_ms; /* when standing still has lasted too long */
-    char heard[160];  /* the newest error the client told */
+    char heard[256];  /* the newest error the client told */
 };
 
 /* One partition while headers are read. */
@@ -83,9 +83,10 @@ over(const struct reader *reader)
 static enum store_result
 stood_still(const struct reader *reader, const char *what)
 {
-    err_set_retry(reader->err, ERR_NET, "%s: nothing for %lld ms%s%s", what,
-        (long long)reader->o->read_ms, reader->heard[0] != '\0' ? "; " : "",
-        reader->heard);
+    if (!kconf_distrusts(reader->rk, reader->err))
+        err_set_retry(reader->err, ERR_NET, "%s: nothing for %lld ms%s%s", what,
+            (long long)reader->o->read_ms, reader->heard[0] != '\0' ? "; " : "",
+            reader->heard);
     return STORE_RETRY;
 }
 

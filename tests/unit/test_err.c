@@ -134,6 +134,7 @@ test_kind_names(void **state)
         { ERR_MISSING, "missing" },
         { ERR_POLICY, "policy" },
         { ERR_DENIED, "denied" },
+        { ERR_LOGIN, "login" },
         { ERR_CERT, "cert" },
         { ERR_NET, "net" },
         { ERR_KAFKA, "kafka" },

@@ -132,6 +132,7 @@ static const struct waits_row {
     { "it is not permitted", ERR_DENIED, true },
     { "no broker answers", ERR_NET, false },
     { "the brokers' certificate has ended", ERR_CERT, false },
+    { "the password is not taken any more", ERR_LOGIN, false },
 };
 
 static void
