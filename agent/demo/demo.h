@@ -5,7 +5,7 @@
  * is cut in the middle and comes back; what arrived is compared with what was
  * produced, record by record.  No network beyond 127.0.0.1, no root, no Java.
  *
- * Thread: the main thread.  SIGINT and SIGTERM end it.
+ * Thread: the main thread.  SIGINT, SIGTERM and SIGHUP end it.
  * Memory: everything is freed, every process ended, when demo_run() returns.
  * Errors: one line; what was found out is on the page as well.  `retry` when
  *         it was interrupted, and nothing is left of it; the folder stays
@@ -31,7 +31,7 @@ typedef void demo_status_fn(void *ctx, const char *socket, const char *flow,
 
 struct demo_options {
     int64_t records;        /* 0: DEMO_RECORDS */
-    bool keep;              /* all stays as it is until SIGINT */
+    bool keep;              /* all stays as it is until one of them */
     const char *program;    /* the agent's; NULL: this one */
     FILE *out;              /* borrowed for the call */
     demo_status_fn *status; /* NULL: lag from counts alone */

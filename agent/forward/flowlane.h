@@ -29,7 +29,7 @@ struct flow_lane {
     int32_t reading;     /* partitions that the source is reading */
     int32_t quiet_s;     /* so long the sink has had some and no ack came */
     int32_t in_way_s;    /* so long nobody was read because of its queue */
-    bool stuck;          /* not read while it stands; its queue is empty */
+    bool stuck;          /* stands or is slow: not read, its queue is empty */
     int64_t quiet_at;    /* flow->read_bytes when it was not quiet, last */
     int64_t batch_bytes; /* as the sink was opened with; 0: its default */
     bool open;           /* the sink has a client for it */

@@ -2,9 +2,10 @@
  *
  * Values of 4 kB and more are not copied: the consumed message is held until
  * its report, as long as reports come; while a partition stands still they are
- * copied, since a held message keeps all of the answer it came in.  Headers are handed over as they are.  A record that the library
- * cannot carry unchanged is refused: its time is 0, which the library takes as
- * "now", or negative and not -1.
+ * copied, since a held message keeps all of the answer it came in.  Headers are
+ * handed over as they are.  A record that the library cannot carry unchanged is
+ * refused: its time is 0, which the library takes as "now", or negative and not
+ * -1.
  *
  * When a batch of several records is refused as a whole because of one of
  * them, nobody says which.  Then none of them is told as the culprit; after
