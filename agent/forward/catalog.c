@@ -5,5 +5,7 @@
 void
 catalog_list_free(struct catalog_list *list)
 {
+    if (list != NULL)
+        free(list->returns);
     free(list);
 }

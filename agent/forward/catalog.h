@@ -22,10 +22,20 @@ struct catalog_topic {
     int32_t partitions;
 };
 
-/* One block with all that the source's brokers list, internal ones too. */
+/* That another flow brings records from our target to our source, as its
+ * ledger there says. */
+struct catalog_return {
+    char ledger[LEDGER_NAME_MAX], flow[LEDGER_ALIAS_MAX];
+    char origin[LEDGER_NAME_MAX]; /* the topic at our target it reads */
+    char topic[LEDGER_NAME_MAX];  /* the one at our source it writes */
+};
+
+/* All that the source's brokers list, internal topics too. */
 struct catalog_list {
     char source_cluster_id[LEDGER_ID_MAX];
     char target_cluster_id[LEDGER_ID_MAX];
+    struct catalog_return *returns; /* as far as they can be known */
+    size_t n_returns;
     size_t n;
     struct catalog_topic topics[]; /* of the source, by name */
 };

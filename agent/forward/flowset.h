@@ -94,6 +94,13 @@ void flowtopics_down(struct flow *flow, bool source_side, const struct err *err,
 bool flowtopics_ask_ends(void *ctx, int32_t lane);
 void flowledger_found(struct flow *flow, const struct catalog_event *event);
 
+/* flowcircle.c: topics whose records another flow brings from the target are
+ * not forwarded to where they come from. */
+void flowcircle_look(struct flow *flow, const struct catalog_list *list);
+/* A topic begins: it is looked at again soon after, since whoever closed a
+ * circle last finds the other's entries by then. */
+void flowcircle_opened(struct flow *flow, struct topic *topic);
+
 /* flowreport.c */
 void flowreport_publish(struct flow *flow, int64_t now_ms);
 

@@ -169,6 +169,7 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
         topic->exists = topic->selected = false;
     for (size_t i = 0; i < list->n; i++)
         take_topic(flow, &list->topics[i]);
+    flowcircle_look(flow, list);
     miss_topics(flow);
     if (!circle && lanes_refused(flow->lanes) == NULL)
         ensure_targets(flow); /* else topics of others would be made */
@@ -225,7 +226,7 @@ on_target(struct flow *flow, const struct catalog_event *event, int64_t now_ms)
         flowtopics_down(flow, false, &event->err, now_ms);
     else
         flow->target_link = FLOW_LINK_UP;
-    if (topic == NULL)
+    if (topic == NULL || topic->circle)
         return;
     if (event->kind == CATALOG_WAIT &&
         strcmp(topic->reason, event->err.text) != 0)

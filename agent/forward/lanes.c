@@ -442,10 +442,10 @@ lanes_idle(const struct lanes *lanes, bool *clean)
 }
 
 /* One whose lane is being given up stays: whoever has it next tries. */
-static void
-retry_part(struct lanes *lanes, struct part *part)
+void
+lanes_retry_part(struct lanes *lanes, struct part *part)
 {
-    if (part->phase != PHASE_HELD ||
+    if (part->phase != PHASE_HELD || part->topic->circle ||
         lanes->lane[part->lane].phase == LANE_P_FINISH)
         return;
     part->phase = part->tracker != NULL ? PHASE_OPEN : PHASE_IDLE;
@@ -462,7 +462,7 @@ lanes_retry(struct lanes *lanes, int64_t now_ms)
         if (lanes->lane[i].phase == LANE_P_HELD)
             lanes->lane[i].due_ms = now_ms;
     for (size_t i = 0; i < parts_count(lanes->o.parts); i++)
-        retry_part(lanes, parts_at(lanes->o.parts, (int32_t)i));
+        lanes_retry_part(lanes, parts_at(lanes->o.parts, (int32_t)i));
 }
 
 enum lane_state

@@ -104,6 +104,8 @@ bool lanes_idle(const struct lanes *lanes, bool *clean);
 
 /* An operator said restart: held lanes and partitions try again. */
 void lanes_retry(struct lanes *lanes, int64_t now_ms);
+/* The same for one partition: what held it is gone. */
+void lanes_retry_part(struct lanes *lanes, struct part *part);
 
 enum lane_state lanes_state(const struct lanes *lanes, int32_t lane);
 const char *lanes_reason(const struct lanes *lanes, int32_t lane);

@@ -61,6 +61,7 @@ static const struct field entry_fields[] = {
     { "term", FORM_INT64, AT(ledger_entry, term), -1 },
     { "agent", FORM_TEXT, AT(ledger_entry, agent), 0 },
     { "time", FORM_INT64, AT(ledger_entry, wall_ms), 0 },
+    { "idle", FORM_TEXT, AT(ledger_entry, idle), 0 },
 };
 
 static const struct field mark_fields[] = {

@@ -74,6 +74,9 @@ struct ledger_entry {
     int64_t term;           /* of the claim under which it was written */
     char agent[LEDGER_AGENT_MAX];
     int64_t wall_ms;
+    char idle[8]; /* "yes": nothing of it is forwarded as things are, since
+                   * the policy does not select the topic or it is not there;
+                   * else empty */
 };
 
 /* That a snapshot of the lane follows in the same transaction. */

@@ -165,6 +165,12 @@ parts_topic(struct parts *parts, const char *name)
 }
 
 struct topic *
+parts_find_topic(const struct parts *parts, const char *name)
+{
+    return parts->topic_hash[topic_slot(parts, name)];
+}
+
+struct topic *
 parts_topics(const struct parts *parts)
 {
     return parts->first;
@@ -273,6 +279,8 @@ parts_entry(const struct part *part, struct ledger_entry *entry)
         copy_text(entry->target_topic_id, sizeof entry->target_topic_id,
             topic->target_id);
     entry->target_partition = part->partition;
+    copy_text(entry->idle, sizeof entry->idle,
+        topic->selected || topic->circle ? "" : "yes");
     if (part->tracker == NULL)
         return;
     entry->next_offset = tracker_next(part->tracker);

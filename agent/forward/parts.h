@@ -33,6 +33,8 @@ struct topic {
     bool limit_doubted;           /* until the target has been asked again */
     bool selected;                /* the policy wants it and it may go */
     bool exists;                  /* in the source's newest list */
+    bool circle;                  /* left out by flowcircle.c alone */
+    bool opened;                  /* a partition of it was, once, here */
     bool missed;                  /* it is not, and the ledger knows it */
     int missing;                  /* so many lists in a row missed it; from
                                    * TOPIC_MISSING on it counts as gone */
@@ -63,6 +65,7 @@ struct part {
     int64_t base_records, base_bytes; /* before the tracker was made */
     int64_t target_end;  /* as of the newest taking over; REPORT_UNKNOWN */
     int64_t counted_end; /* up to there repeats were counted; 0: none yet */
+    bool circles;        /* held since its topic goes in a circle */
     bool gone;           /* the target ends before what it acknowledged */
     int64_t source_end, source_high; /* REPORT_UNKNOWN before asked */
     int64_t lost_to;         /* offsets before it are counted as lost already */
@@ -80,6 +83,8 @@ void parts_free(struct parts *parts); /* NULL is fine */
 /* The topic of this name, made when it is new; NULL without memory. */
 struct topic *parts_topic(struct parts *parts, const char *name);
 struct topic *parts_topics(const struct parts *parts); /* the first */
+/* The same; NULL when it is new. */
+struct topic *parts_find_topic(const struct parts *parts, const char *name);
 
 /* The partition, made when it is new; NULL without memory. */
 struct part *parts_get(struct parts *parts, const char *topic,

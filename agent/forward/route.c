@@ -125,6 +125,22 @@ route_topic(const struct route *route, const char *topic, char *target,
     return true;
 }
 
+const char *
+route_origin(const struct route *route, const char *target)
+{
+    const char *rest = target;
+
+    if (route->rename == RENAME_IDENTITY)
+        return target;
+    if (!starts_with(rest, route->from))
+        return NULL;
+    rest += strlen(route->from);
+    if (!starts_with(rest, route->separator))
+        return NULL;
+    rest += strlen(route->separator);
+    return rest[0] != '\0' ? rest : NULL;
+}
+
 void
 route_describe(const struct route *route, char *text, size_t size)
 {

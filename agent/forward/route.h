@@ -29,6 +29,10 @@ struct route {
 bool route_topic(const struct route *route, const char *topic, char *target,
     struct err *err) MUST_CHECK;
 
+/* The source topic whose name at the target this is, a part of `target`; NULL
+ * when no topic of ours has that name there. */
+const char *route_origin(const struct route *route, const char *target);
+
 /* "prefix:." or "identity", for the ledger's header. */
 void route_describe(const struct route *route, char *text, size_t size);
 

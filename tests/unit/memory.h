@@ -154,6 +154,8 @@ struct memory {
     int texts_made;
     int64_t target_ends; /* of every target partition; 0: as it is */
     const char *source_cluster_id, *target_cluster_id;
+    struct catalog_return returns[MEMORY_TOPICS]; /* what it says comes back */
+    size_t n_returns;
     int freed; /* interfaces */
 };
 

@@ -119,6 +119,10 @@ list(const struct memory *memory)
         to->partitions = topic->partitions;
         list->n++;
     }
+    list->returns = calloc(MEMORY_TOPICS, sizeof list->returns[0]);
+    assert(list->returns != NULL);
+    memcpy(list->returns, memory->returns, sizeof memory->returns);
+    list->n_returns = memory->n_returns;
     return list;
 }
 

@@ -105,6 +105,14 @@ static const struct {
         "\"target\":\"a.t\",\"target_partition\":0,"
         "\"target_offset\":\"-1\",\"records\":\"0\",\"bytes\":\"0\","
         "\"term\":\"0\",\"time\":\"0\"}" },
+    { "an entry of a topic that is not forwarded any more",
+        { .kind = LEDGER_ENTRY,
+            .entry = { .topic = "t", .target_topic = "t", .idle = "yes" } },
+        "{\"topic\":\"t\",\"partition\":0}",
+        "{\"next\":\"0\",\"epoch\":0,\"target\":\"t\","
+        "\"target_partition\":0,\"target_offset\":\"0\","
+        "\"records\":\"0\",\"bytes\":\"0\",\"term\":\"0\","
+        "\"time\":\"0\",\"idle\":\"yes\"}" },
     { "a tombstone",
         { .kind = LEDGER_ENTRY,
             .tombstone = true,

@@ -198,6 +198,15 @@ the_entry_is_what_the_tracker_says(void **state)
     assert_int_equal(entry.target_offset, 90);
     assert_int_equal(entry.records, 7);
     assert_int_equal(entry.bytes, 700);
+
+    assert_string_equal(entry.idle, "yes"); /* it is not selected */
+    topic->circle = true; /* ... for that alone: it may come back */
+    parts_entry(part, &entry);
+    assert_string_equal(entry.idle, "");
+    topic->circle = false;
+    topic->selected = true;
+    parts_entry(part, &entry);
+    assert_string_equal(entry.idle, "");
     parts_free(parts);
 }
 

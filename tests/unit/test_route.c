@@ -107,6 +107,35 @@ test_topic(void **state)
     }
 }
 
+static const struct {
+    const char *label;
+    const struct route *route;
+    const char *target;
+    const char *want; /* NULL: none */
+} origins[] = {
+    { "without the prefix", &prefix, "plant.orders", "orders" },
+    { "another separator", &dashes, "plant--orders", "orders" },
+    { "the same name", &identity, "plant.orders", "plant.orders" },
+    { "of another cluster", &prefix, "other.orders", NULL },
+    { "another word that begins so", &prefix, "plants.orders", NULL },
+    { "the prefix alone", &prefix, "plant.", NULL },
+};
+
+static void
+test_origin(void **state)
+{
+    (void)state;
+
+    for (size_t i = 0; i < N(origins); i++) {
+        const char *got = route_origin(origins[i].route, origins[i].target);
+
+        print_message("%s\n", origins[i].label);
+        assert_int_equal(got != NULL, origins[i].want != NULL);
+        if (got != NULL)
+            assert_string_equal(got, origins[i].want);
+    }
+}
+
 static void
 test_length(void **state)
 {
@@ -173,6 +202,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_topic),
+        cmocka_unit_test(test_origin),
         cmocka_unit_test(test_length),
         cmocka_unit_test(test_name_at_the_target_is_ours),
         cmocka_unit_test(test_describe),
