@@ -3,6 +3,7 @@
 #include "kensure.h"
 #include "kflow.h"
 #include "kmake.h"
+#include "kreturns.h"
 #include "ktopics.h"
 #include "kworker.h"
 #include "log.h"
@@ -22,6 +23,7 @@ struct kcatalog {
     const struct ktopics_options *o;
     struct kadmin *source, *target; /* NULL until needed */
     struct kensure *ensure;
+    struct kreturns *returns;
 };
 
 struct kcatalog *
@@ -34,8 +36,11 @@ kcatalog_new(const struct ktopics_options *options, struct err *err)
         return NULL;
     }
     catalog->o = options;
-    if ((catalog->ensure = kensure_new(options, err)) == NULL) {
-        free(catalog);
+    catalog->ensure = kensure_new(options, err);
+    if (catalog->ensure != NULL)
+        catalog->returns = kreturns_new(options, err);
+    if (catalog->returns == NULL) {
+        kcatalog_free(catalog);
         return NULL;
     }
     return catalog;
@@ -51,6 +56,7 @@ kcatalog_free(void *held)
     kadmin_close(catalog->source);
     kadmin_close(catalog->target);
     kensure_free(catalog->ensure);
+    kreturns_free(catalog->returns);
     free(catalog);
 }
 
@@ -160,6 +166,7 @@ kcatalog_refresh(struct kcatalog *catalog, const struct kjob *job,
         catalog_list_free(list);
         return;
     }
+    kreturns_look(catalog->returns, catalog->source, job, list);
     event->kind = CATALOG_TOPICS;
     event->list = list;
 }
