@@ -156,14 +156,12 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
 {
     bool circle = list->source_cluster_id[0] != '\0' &&
                   strcmp(list->source_cluster_id, list->target_cluster_id) == 0;
+    bool changed;
 
     flow->source_link = FLOW_LINK_UP;
     flow->source_down_ms = 0;
     flow->listing = false;
-    if (!flow->draining && source_changed(flow, list, now_ms)) {
-        catalog_list_free(list);
-        return;
-    }
+    changed = !flow->draining && source_changed(flow, list, now_ms);
     for (struct topic *topic = parts_topics(flow->parts); topic != NULL;
          topic = topic->next)
         topic->exists = topic->selected = false;
@@ -171,7 +169,7 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
         take_topic(flow, &list->topics[i]);
     flowcircle_look(flow, list);
     miss_topics(flow);
-    if (!circle && lanes_refused(flow->lanes) == NULL)
+    if (!circle && !changed && lanes_refused(flow->lanes) == NULL)
         ensure_targets(flow); /* else topics of others would be made */
     if (flow->draining) {
         catalog_list_free(list);

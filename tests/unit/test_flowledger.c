@@ -77,12 +77,41 @@ another_cluster_at_the_same_address_is_not_read(void **state)
     flowfix_free(&fix);
 }
 
+/* The right one is back within seconds, long before topics would be looked at
+ * again: its topics are the same as ever. */
+static void
+the_right_cluster_is_read_again_at_once(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+    char id[LEDGER_ID_MAX];
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    topic = memory_topic(fix.memory, "t", 1, 10, 100);
+    flowfix_start(&fix);
+    memcpy(id, topic->id, sizeof id);
+    fix.memory->source_cluster_id = "another plant";
+    (void)snprintf(topic->id, sizeof topic->id, "another topic");
+    flowfix_go(&fix, 20000);
+    assert_int_equal(fix.report->state, FLOW_HELD);
+    fix.memory->source_cluster_id = "plant";
+    memcpy(topic->id, id, sizeof id);
+    memory_append(&topic->partition[0], 5, 100);
+    flowfix_go(&fix, 120000);
+    assert_int_equal(fix.report->state, FLOW_RUNNING);
+    assert_string_equal(flowfix_part(&fix, "t", 0)->reason, "");
+    assert_true(memory_arrived(&topic->partition[0], 0, 15));
+    flowfix_free(&fix);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ledger_that_is_too_wide_holds_the_flow),
         cmocka_unit_test(another_cluster_at_the_same_address_is_not_read),
+        cmocka_unit_test(the_right_cluster_is_read_again_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
