@@ -243,10 +243,20 @@ take(struct kposition *kposition, const rd_kafka_topic_partition_t *entry,
         say(kposition, entry->err);
 }
 
+/* Never of the whole request, even if it was for one partition alone. */
+static bool
+is_of_topic(rd_kafka_resp_err_t code)
+{
+    return code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+           code == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
+}
+
 /* What all partitions say; the whole request failed, then. */
 static rd_kafka_resp_err_t
 common_error(const rd_kafka_topic_partition_list_t *list)
 {
+    if (list->cnt > 0 && is_of_topic(list->elems[0].err))
+        return RD_KAFKA_RESP_ERR_NO_ERROR;
     for (int i = 1; i < list->cnt; i++)
         if (list->elems[i].err != list->elems[0].err)
             return RD_KAFKA_RESP_ERR_NO_ERROR;

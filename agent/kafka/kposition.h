@@ -9,7 +9,8 @@
  * once who could mend what fails.  A request that is refused for want of a
  * permission is tried again every hour (each time the library loses some 200
  * bytes over it), one that fails otherwise after five seconds and up to ten
- * minutes, one partition after ten minutes.
+ * minutes; a partition whose topic is gone or out of sight after ten minutes,
+ * and no other waits for it.
  *
  * Thread: one, which never waits in here but for kposition_last().
  * Memory: grows with the highest number of a partition.

@@ -289,6 +289,28 @@ a_partition_that_is_refused_holds_up_no_other(void **state)
     assert_int_equal(scene->lines, 0);
 }
 
+/* Also when no other goes with it. */
+static void
+a_partition_that_is_refused_alone_holds_up_no_other(void **state)
+{
+    struct scene *scene = *state;
+
+    kposition_told(scene->position, 0, "in", 0, 10);
+    kposition_told(scene->position, 1, "gone", 0, 20);
+    send_due(scene, 0);
+    kposition_told(scene->position, 1, "gone", 0, 20);
+    send_due(scene, 600000);
+    kposition_told(scene->position, 0, "in", 0, 11);
+    send_due(scene, 605000);
+    assert_int_equal(shown(scene, 0), 11);
+    kposition_told(scene->position, 1, "gone", 0, 20);
+    send_due(scene, 1200000);
+    kposition_told(scene->position, 0, "in", 0, 12);
+    kposition_last(scene->position, clock_system());
+    assert_int_equal(shown(scene, 0), 12);
+    assert_int_equal(scene->lines, 0);
+}
+
 static void
 the_last_position_is_shown_at_the_end(void **state)
 {
@@ -316,6 +338,7 @@ main(void)
         TEST(a_number_may_become_another_partition),
         TEST(what_fails_is_said_once_and_tried_again),
         TEST(a_partition_that_is_refused_holds_up_no_other),
+        TEST(a_partition_that_is_refused_alone_holds_up_no_other),
         TEST(the_last_position_is_shown_at_the_end),
     };
 
