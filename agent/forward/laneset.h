@@ -35,16 +35,17 @@ struct lane {
     bool snapshotting; /* it is a snapshot */
     bool has_header;   /* `header` was read, or is being written */
     bool doubted;      /* ENDS: the target ended too early when first asked */
-    int proofs;       /* prove() calls not answered yet; only the last counts */
-    int64_t hint;     /* offset of the newest mark, where a reader begins;
+    int proofs;   /* prove() calls not answered yet; only the last counts */
+    int64_t hint; /* offset of the newest mark, where a reader begins;
                         * GROUP_NO_HINT */
-    int64_t term;     /* offset of our claim, from READ on; REPORT_UNKNOWN */
-    int64_t due_ms;   /* of BACKOFF, HELD, FINISH; RUN: the next commit */
-    int64_t again_ms; /* a commit was put off: none before this */
-    int64_t began_ms; /* of the commit under way */
-    int64_t wrote_ms; /* newest commit that succeeded */
-    int64_t written;  /* records since the snapshot, its own included */
-    uint64_t claims;  /* ever made; makes each nonce new */
+    int64_t term; /* offset of our claim, from READ on; REPORT_UNKNOWN */
+    int64_t claimed_wall_ms; /* of our claim, by the brokers' clock */
+    int64_t due_ms;         /* of BACKOFF, HELD, FINISH; RUN: the next commit */
+    int64_t again_ms;       /* a commit was put off: none before this */
+    int64_t began_ms;       /* of the commit under way */
+    int64_t wrote_ms;       /* newest commit that succeeded */
+    int64_t written;        /* records since the snapshot, its own included */
+    uint64_t claims;        /* ever made; makes each nonce new */
     struct backoff backoff; /* of BACKOFF; RUN starts it anew */
     struct ledger_header header;
     char nonce[LEDGER_ID_MAX];    /* of our newest claim */

@@ -140,13 +140,13 @@ lanetake_snapshot(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     if (lane->has_header)
         first = lane->header.first_start_wall_ms;
     else if (first == 0)
-        first = wall_ms;
-    lanetake_header(lanes, lane, wall_ms, &ours);
+        first = lane->claimed_wall_ms;
+    lanetake_header(lanes, lane, lane->claimed_wall_ms, &ours);
     ours.first_start_wall_ms = first;
     if (!lane->has_header)
         name_starts(lanes, lane, first);
     else if (lane->header.fingerprint != ours.fingerprint)
-        name_starts(lanes, lane, wall_ms);
+        name_starts(lanes, lane, lane->claimed_wall_ms);
     else
         ours.changed_start_wall_ms = lane->header.changed_start_wall_ms;
     lane->header = ours;
@@ -161,7 +161,7 @@ new_or_lost(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     int64_t now_ms)
 {
     if (lanes->first_start_wall_ms != 0 &&
-        wall_ms - lanes->first_start_wall_ms > OLD_LEDGER_MS)
+        lane->claimed_wall_ms - lanes->first_start_wall_ms > OLD_LEDGER_MS)
         lanes_hold(lanes, lane,
             "the ledger has no header for this lane although the flow is "
             "older than an hour: records of the ledger topic were lost, and "
@@ -197,6 +197,8 @@ was_read(struct lanes *lanes, struct lane *lane,
     struct err err;
 
     lane->term = answer->offset;
+    /* Times in the ledger are of one clock, whichever agent writes them. */
+    lane->claimed_wall_ms = answer->wall_ms > 0 ? answer->wall_ms : wall_ms;
     if (!fold(lanes, lane, answer->records, &err)) {
         lanetake_broken(lanes, lane, &err, now_ms);
         return;

@@ -40,10 +40,10 @@ struct ledger_header {
     char ledger_topic_id[LEDGER_ID_MAX];
     char flow[LEDGER_ALIAS_MAX];
     char from[LEDGER_ALIAS_MAX], to[LEDGER_ALIAS_MAX];
-    char rename[32];      /* "prefix:." or "identity" */
-    char delivery[32];    /* "at-least-once" */
-    uint64_t fingerprint; /* of topics and start */
-    int64_t first_start_wall_ms;
+    char rename[32];               /* "prefix:." or "identity" */
+    char delivery[32];             /* "at-least-once" */
+    uint64_t fingerprint;          /* of topics and start */
+    int64_t first_start_wall_ms;   /* this and below: by the brokers' clock */
     int64_t changed_start_wall_ms; /* when the fingerprint last changed */
 };
 

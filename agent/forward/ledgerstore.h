@@ -52,8 +52,10 @@ struct store_answer {
     enum store_step step;
     enum store_result result;
     struct ledger_batch *records; /* HEADERS, READ: the reader's to free */
-    int64_t offset; /* READ: of our claim.  COMMIT: of the first record of the
+    int64_t offset;  /* READ: of our claim.  COMMIT: of the first record of the
                      * batch, -1 unknown */
+    int64_t wall_ms; /* READ: of our claim, as the ledger has it: the brokers'
+                      * time, which is the same for every agent; 0 unknown */
     struct err err;
 };
 

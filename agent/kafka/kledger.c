@@ -84,8 +84,7 @@ order_run(struct kjob *job, void *held)
         answer->result = klane_open(lane, job, &answer->err);
         break;
     case STORE_READ:
-        answer->result = kreader_lane(order->o, job, &order->wanted,
-            &answer->records, &answer->offset, &answer->err);
+        answer->result = kreader_lane(order->o, job, &order->wanted, answer);
         break;
     case STORE_CLAIM:
     case STORE_COMMIT:

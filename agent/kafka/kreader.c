@@ -195,7 +195,7 @@ struct lane_read {
     const struct kreader_wanted *wanted;
     bool at_hint; /* the next record must be the mark at the hint */
     bool finished;
-    int64_t *offset;
+    struct store_answer *answer; /* offset and wall_ms of it */
 };
 
 static enum store_result
@@ -209,6 +209,16 @@ from_beginning(struct reader *reader, struct lane_read *read)
                : STORE_RETRY;
 }
 
+/* The broker's, where the topic says so; else the writer's.  0 unknown. */
+static int64_t
+time_of(const rd_kafka_message_t *message)
+{
+    rd_kafka_timestamp_type_t type;
+    int64_t wall_ms = rd_kafka_message_timestamp(message, &type);
+
+    return type == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? 0 : wall_ms;
+}
+
 static enum store_result
 take_record(struct reader *reader, struct lane_read *read,
     const rd_kafka_message_t *message)
@@ -220,7 +230,7 @@ take_record(struct reader *reader, struct lane_read *read,
     if (read->at_hint && message->offset != wanted->hint)
         return from_beginning(reader, read);
     if (!understand(reader, message, &record)) {
-        *read->offset = message->offset;
+        read->answer->offset = message->offset;
         return read->at_hint ? from_beginning(reader, read)
                              : take_broken(reader, message, false);
     }
@@ -232,7 +242,8 @@ take_record(struct reader *reader, struct lane_read *read,
         return STORE_RETRY;
     if (record.kind == LEDGER_CLAIM &&
         strcmp(record.claim.nonce, wanted->nonce) == 0) {
-        *read->offset = record.offset;
+        read->answer->offset = record.offset;
+        read->answer->wall_ms = time_of(message);
         read->finished = true;
     } else if (wanted->claim_offset >= 0 &&
                record.offset > wanted->claim_offset) {
@@ -266,16 +277,15 @@ read_on(struct reader *reader, struct lane_read *read)
 
 enum store_result
 kreader_lane(const struct kledger_options *options, const struct kjob *job,
-    const struct kreader_wanted *wanted, struct ledger_batch **batch,
-    int64_t *offset, struct err *err)
+    const struct kreader_wanted *wanted, struct store_answer *answer)
 {
-    struct reader reader = { .o = options, .job = job, .err = err };
-    struct lane_read read = { .wanted = wanted, .offset = offset };
+    struct reader reader = { .o = options, .job = job, .err = &answer->err };
+    struct lane_read read = { .wanted = wanted, .answer = answer };
     enum store_result result = STORE_RETRY;
     bool hinted = wanted->hint >= 0 && (wanted->claim_offset < 0 ||
                                            wanted->hint < wanted->claim_offset);
 
-    *offset = -1;
+    answer->offset = -1;
     read.at_hint = hinted;
     if (!reader_begin(&reader))
         goto out;
@@ -289,9 +299,9 @@ kreader_lane(const struct kledger_options *options, const struct kjob *job,
                                : read_on(&reader, &read);
     }
     if (result == STORE_DONE)
-        result = any_broken(&reader, offset);
+        result = any_broken(&reader, &answer->offset);
     if (result == STORE_DONE) {
-        *batch = reader.batch;
+        answer->records = reader.batch;
         reader.batch = NULL;
     }
 out:

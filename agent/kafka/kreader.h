@@ -29,12 +29,12 @@ struct kreader_wanted {
     int64_t claim_offset;      /* where it was written; -1 unknown */
 };
 
-/* Reads a lane until our own claim, whose place is then `offset`, or until
- * something later than it.  With STORE_BROKEN, `offset` is of the record.
- * Gives a batch when it is STORE_DONE. */
+/* Reads a lane until our own claim, whose place and time the answer then has,
+ * or until something later than it.  With STORE_BROKEN, `offset` is of the
+ * record.  Gives a batch when it is STORE_DONE. */
 enum store_result kreader_lane(const struct kledger_options *options,
     const struct kjob *job, const struct kreader_wanted *wanted,
-    struct ledger_batch **batch, int64_t *offset, struct err *err);
+    struct store_answer *answer);
 
 /* The newest header of each lane; none when there is no ledger. */
 enum store_result kreader_headers(const struct kledger_options *options,

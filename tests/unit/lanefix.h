@@ -19,7 +19,8 @@ struct lanefix {
     struct lanes_options options;
     /* what the lanes asked of the flow */
     int resolves, opens, closes, drops, asks, answered, refusals;
-    bool no_memory; /* for a question about ends */
+    int64_t ahead_ms; /* this machine's wall clock, of the brokers' */
+    bool no_memory;   /* for a question about ends */
     enum start start;
     int64_t start_wall_ms;
     struct part *resolving;
@@ -142,6 +143,12 @@ lanefix_lane_of(const struct lanefix *fix)
     return &fix->lanes->lane[0];
 }
 
+static inline int64_t
+lanefix_wall(const struct lanefix *fix, int64_t now_ms)
+{
+    return MEMORY_WALL + now_ms + fix->ahead_ms;
+}
+
 /* Events and answers, one after the other, until there are none. */
 static inline void
 lanefix_settle(struct lanefix *fix)
@@ -159,7 +166,8 @@ lanefix_settle(struct lanefix *fix)
             more = true;
         }
         if (fix->options.store.ops->answer(fix->memory, &answer)) {
-            lanes_on_answer(fix->lanes, &answer, MEMORY_WALL + now_ms, now_ms);
+            lanes_on_answer(fix->lanes, &answer, lanefix_wall(fix, now_ms),
+                now_ms);
             assert_null(answer.records);
             more = true;
         }
@@ -180,7 +188,7 @@ lanefix_answer_ends(struct lanefix *fix, int64_t now_ms)
                                ? fix->memory->target_ends
                            : part->known ? part->entry.target_offset + 1
                                          : 0;
-    lanes_ends(fix->lanes, 0, MEMORY_WALL + now_ms, now_ms);
+    lanes_ends(fix->lanes, 0, lanefix_wall(fix, now_ms), now_ms);
 }
 
 static inline void
@@ -193,7 +201,7 @@ lanefix_go(struct lanefix *fix, int64_t ms)
         lanefix_settle(fix);
         now_ms = clock_mono_ms(&fix->memory->clock);
         lanefix_answer_ends(fix, now_ms);
-        lanes_tick(fix->lanes, MEMORY_WALL + now_ms, now_ms);
+        lanes_tick(fix->lanes, lanefix_wall(fix, now_ms), now_ms);
         lanefix_settle(fix);
     }
 }

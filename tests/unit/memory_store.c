@@ -227,7 +227,8 @@ copy(struct ledger_batch *batch, const struct ledger_record *record)
 }
 
 static void
-carry_out(struct memory_lane *lane, struct store_answer *answer)
+carry_out(const struct memory *memory, struct memory_lane *lane,
+    struct store_answer *answer)
 {
     struct ledger_record claim = { .kind = LEDGER_CLAIM };
     struct err err;
@@ -246,6 +247,7 @@ carry_out(struct memory_lane *lane, struct store_answer *answer)
         answer->records = ledger_batch_new(4, &err);
         assert(answer->records != NULL);
         answer->offset = (int64_t)lane->n_log - 1;
+        answer->wall_ms = clock_wall_ms(&memory->clock);
         for (size_t i = lane->from < 0 ? 0 : (size_t)lane->from;
              i + 1 < lane->n_log; i++)
             copy(answer->records, &lane->log[i]);
@@ -304,7 +306,7 @@ do_answer(void *self, struct store_answer *answer)
         *answer = (struct store_answer){ .lane = i, .step = lane->step };
         answer->result = scripted(memory, answer);
         if (answer->result == STORE_DONE)
-            carry_out(lane, answer);
+            carry_out(memory, lane, answer);
         lane->ordered = false;
         ledger_batch_free(lane->batch);
         lane->batch = NULL;

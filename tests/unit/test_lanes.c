@@ -197,20 +197,27 @@ a_header_that_comes_too_late_makes_it_leave(void **state)
 
 static const struct written_row {
     const char *label;
-    int64_t high;   /* records at the target */
-    int64_t age_ms; /* of another lane's header; 0: none */
+    int64_t high;     /* records at the target */
+    int64_t age_ms;   /* of another lane's header; 0: none */
+    int64_t ahead_ms; /* our clock, of the brokers' */
     bool shared;
     enum lane_state then;
     const char *reason;
 } written_rows[] = {
-    { "a target that was never written is new", 0, 0, false, LANE_OWNED, "" },
-    { "a written target without a ledger is held", 12, 0, false, LANE_HELD,
+    { "a target that was never written is new", 0, 0, 0, false, LANE_OWNED,
+        "" },
+    { "a written target without a ledger is held", 12, 0, 0, false, LANE_HELD,
         "the target has 24 records here" /* in two partitions */ },
-    { "a shared target is as good as new", 12, 0, true, LANE_OWNED, "" },
-    { "a ledger that is older lost this lane", 0, 4000000, false, LANE_HELD,
+    { "a shared target is as good as new", 12, 0, 0, true, LANE_OWNED, "" },
+    { "a ledger that is older lost this lane", 0, 4000000, 0, false, LANE_HELD,
         "nothing of the lane is sent: restore the ledger topic, or forward, "
         "in the policy, by a flow of another name" },
-    { "a ledger that is young is being made", 0, 60000, false, LANE_OWNED, "" },
+    { "the same, to one whose clock is behind", 0, 4000000, -7200000, false,
+        LANE_HELD, "nothing of the lane is sent" },
+    { "a ledger that is young is being made", 0, 60000, 0, false, LANE_OWNED,
+        "" },
+    { "the same, to one whose clock is ahead", 0, 60000, 7200000, false,
+        LANE_OWNED, "" },
 };
 
 static void
@@ -225,6 +232,7 @@ new_or_lost_is_told_apart(void **state)
         lanefix_init(&fix);
         fix.lanes->o.shared_target = row->shared;
         fix.memory->target_ends = row->high;
+        fix.ahead_ms = row->ahead_ms;
         if (row->age_ms > 0)
             fix.lanes->first_start_wall_ms = MEMORY_WALL - row->age_ms;
         lanefix_start(&fix);
@@ -240,6 +248,40 @@ new_or_lost_is_told_apart(void **state)
         }
         lanefix_end(&fix);
     }
+}
+
+/* Whoever reads it later may have another clock. */
+static void
+what_begins_is_written_in_the_brokers_time(void **state)
+{
+    struct lanefix fix;
+    const struct memory_lane *lane;
+    int named = 0, headers = 0;
+
+    (void)state;
+    lanefix_init(&fix);
+    fix.lanes->o.start = START_LATEST;
+    fix.ahead_ms = 7200000;
+    lanefix_start(&fix);
+    lane = &fix.memory->lane[0];
+    for (size_t i = 0; i < lane->n_log; i++) {
+        const struct ledger_record *record = &lane->log[i];
+
+        if (record->kind == LEDGER_HEADER) {
+            headers++;
+            assert_in_range(record->header.first_start_wall_ms, MEMORY_WALL,
+                MEMORY_WALL + 60000);
+            assert_in_range(record->header.changed_start_wall_ms, MEMORY_WALL,
+                MEMORY_WALL + 60000);
+        } else if (record->kind == LEDGER_ENTRY) {
+            named++;
+            assert_in_range(record->entry.start_wall_ms, MEMORY_WALL,
+                MEMORY_WALL + 60000);
+        }
+    }
+    assert_int_equal(headers, 1);
+    assert_int_equal(named, 2);
+    lanefix_end(&fix);
 }
 
 static const struct end_row {
@@ -417,6 +459,7 @@ main(void)
         cmocka_unit_test(another_site_neither_joins_nor_fences),
         cmocka_unit_test(a_header_that_comes_too_late_makes_it_leave),
         cmocka_unit_test(new_or_lost_is_told_apart),
+        cmocka_unit_test(what_begins_is_written_in_the_brokers_time),
         cmocka_unit_test(the_target_has_to_end_behind_what_it_acknowledged),
         cmocka_unit_test(ends_that_cannot_be_asked_are_asked_again),
         cmocka_unit_test(what_is_repeated_is_counted_once),
