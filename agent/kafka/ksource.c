@@ -254,7 +254,6 @@ serve(struct ksource *ks)
     int64_t now_ms = clock_mono_ms(ks->clock);
     rd_kafka_event_t *event;
 
-    (void)kassign_apply(ks->reading);
     for (int i = 0; i < EVENTS_AT_ONCE; i++) {
         if ((event = rd_kafka_queue_poll(ks->events, 0)) == NULL)
             break;
@@ -303,15 +302,14 @@ take_answer(struct ksource *ks, const struct kends_answer *answer,
     return false;
 }
 
+/* What is at hand. */
 static bool
-do_event(void *self, struct source_event *event)
+tell(struct ksource *ks, struct source_event *event)
 {
-    struct ksource *ks = enter(self);
     struct kends_answer answer;
     struct part *part;
     bool down;
 
-    serve(ks);
     memset(event, 0, sizeof *event);
     event->part = KPARTS_NONE;
     if (kalive_changed(ks->alive, clock_mono_ms(ks->clock), &down,
@@ -332,6 +330,20 @@ do_event(void *self, struct source_event *event)
         if (take_answer(ks, &answer, event))
             return true;
     return false;
+}
+
+/* The library gets its portion of changes when all else was told: once for all
+ * the events of a turn, since the flow waits for it. */
+static bool
+do_event(void *self, struct source_event *event)
+{
+    struct ksource *ks = enter(self);
+
+    serve(ks);
+    if (tell(ks, event))
+        return true;
+    (void)kassign_apply(ks->reading);
+    return ks->n_failed > 0 && tell(ks, event);
 }
 
 static bool
