@@ -111,7 +111,7 @@ flowlane_failed(struct flow *flow, int32_t number, const struct err *err)
     lane->resend_ms =
         clock_mono_ms(flow->o.clock) +
         backoff_next(&lane->backoff, RESEND_FIRST_MS, RESEND_LAST_MS);
-    stop_reading(flow, number); /* it would only be dropped */
+    flowlane_unread(flow, number); /* or it would be in the way of others */
 }
 
 /* Its client is to be another one, and this one is well: what it has is waited
@@ -125,7 +125,7 @@ renew(struct flow *flow, int32_t number, const char *why)
         kv_int("lane", number), kv_str("why", why));
     lane->resend = lane->awaits = true;
     lane->resend_ms = 0;
-    stop_reading(flow, number);
+    flowlane_unread(flow, number);
 }
 
 /* What the smallest topic of the lane takes in one batch.  One that is held is

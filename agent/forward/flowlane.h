@@ -29,6 +29,7 @@ struct flow_lane {
     int32_t reading;     /* partitions that the source is reading */
     int32_t quiet_s;     /* so long the sink has had some and no ack came */
     int32_t in_way_s;    /* so long nobody was read because of its queue */
+    int32_t slow_s;      /* so long yet nothing of it may wait */
     bool stuck;          /* stands or is slow: not read, its queue is empty */
     int64_t quiet_at;    /* flow->read_bytes when it was not quiet, last */
     int64_t batch_bytes; /* as the sink was opened with; 0: its default */
@@ -73,5 +74,7 @@ void flowlane_free(struct flow *flow);
 bool flowshare_may_read(const struct flow *flow);
 int64_t flowshare_leaked(const struct flow *flow); /* by clients left behind */
 void flowshare_look(struct flow *flow, int64_t now_ms); /* once a second */
+/* A lane that is slow has all it may have: it is not read for now. */
+void flowshare_give_way(struct flow *flow, int32_t lane);
 
 #endif

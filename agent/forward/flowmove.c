@@ -208,6 +208,11 @@ take(struct flow *flow, struct record *record)
         record_release(record);
         return;
     }
+    if (lane->slow_s > 0 && !has_room(lane)) {
+        record_release(record); /* read again behind what was sent */
+        flowshare_give_way(flow, part->lane);
+        return;
+    }
     note_epoch(part, record);
     part->read_next = record->offset + 1;
     if (lane->n == 0 && has_room(lane) && !flow->failed &&

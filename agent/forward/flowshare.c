@@ -17,8 +17,10 @@
 #define QUEUE_SHARE 20         /* part of what all may share that may wait */
 #define LEAST_SHARE 16         /* part of it that is left whatever leaked */
 #define STUCK_S 2              /* without an ack, or in the way of others */
-#define SLOW_S 10              /* so long would take what waits */
-#define RING_KEEP 1024         /* slots that an empty queue may keep */
+#define SLOW_S \
+    10                 /* so long would take what waits; and that is
+                                * remembered */
+#define RING_KEEP 1024 /* slots that an empty queue may keep */
 
 int64_t
 flowshare_leaked(const struct flow *flow)
@@ -72,22 +74,36 @@ look_at_acks(struct flow *flow, struct flow_lane *lane)
 }
 
 static void
-look_at_quota(struct flow *flow, int32_t number)
+look_at_quota(struct flow *flow, int32_t number, int32_t sharers)
 {
     struct flow_lane *lane = &flow->lane[number];
     int64_t batches = lane->batch_bytes > 0 ? lane->batch_bytes : BATCH;
 
-    lane->reading = 0;
-    for (const struct part *part = parts_of_lane(flow->parts, number);
-         part != NULL; part = part->next_in_lane)
-        lane->reading += part->reading;
     batches *= lane->reading > 0 ? lane->reading : 1;
     lane->quota = lane->rate * RATE_S;
     if (lane->quota < batches)
         lane->quota = batches;
     if (lane->quota > BATCHES_MOST * batches)
         lane->quota = BATCHES_MOST * batches;
-    lane->cost_most = share(flow) / 2; /* or the others could not move */
+    /* One part is left, so that a lane can move though all others stand. */
+    lane->cost_most = share(flow) / (sharers + 1);
+}
+
+static int32_t
+count_reading(struct flow *flow)
+{
+    int32_t sharers = 0;
+
+    for (int32_t i = 0; i < flow->n_lanes; i++) {
+        struct flow_lane *lane = &flow->lane[i];
+
+        lane->reading = 0;
+        for (const struct part *part = parts_of_lane(flow->parts, i);
+             part != NULL; part = part->next_in_lane)
+            lane->reading += part->reading;
+        sharers += lane->reading > 0 || lane->sink_cost > 0;
+    }
+    return sharers > 0 ? sharers : flow->n_lanes; /* who knows yet */
 }
 
 static bool
@@ -97,6 +113,31 @@ others_could_move(const struct flow *flow, int32_t number)
         if (i != number && flow->lane[i].reading > 0 &&
             flow->lane[i].quiet_s == 0)
             return true;
+    return false;
+}
+
+static bool
+has_unread(const struct flow *flow, int32_t number)
+{
+    for (const struct part *part = parts_of_lane(flow->parts, number);
+         part != NULL; part = part->next_in_lane)
+        if (part->reading && part->source_high > part->read_next)
+            return true;
+    return false;
+}
+
+/* Is there another that has room and nothing to fill it with, though its
+ * source has? */
+static bool
+others_wait(const struct flow *flow, int32_t number)
+{
+    for (int32_t i = 0; i < flow->n_lanes; i++) {
+        const struct flow_lane *lane = &flow->lane[i];
+
+        if (i != number && lane->n == 0 && lane->quiet_s == 0 &&
+            lane->sink_bytes < lane->quota / 2 && has_unread(flow, i))
+            return true;
+    }
     return false;
 }
 
@@ -113,40 +154,63 @@ has_too_much(const struct flow *flow, const struct flow_lane *lane)
 
 /* Nobody is read because of what waits for this one, and it would take long. */
 static bool
-is_in_the_way(const struct flow *flow, const struct flow_lane *lane)
+is_in_the_way(const struct flow *flow, int32_t number)
 {
+    const struct flow_lane *lane = &flow->lane[number];
     int64_t waits = lane->queued_cost - (int64_t)lane->n * FLOW_RECORD_COST;
 
     return flow->queued_cost >= queue_share(flow) &&
            lane->queued_cost >= queue_share(flow) / 2 &&
-           waits > lane->rate * SLOW_S;
+           waits > lane->rate * SLOW_S && others_wait(flow, number);
 }
 
-/* A lane whose target stands (a leader that is dead) and which has too much,
- * or which is so slow that the others wait: its queue is dropped, the source
- * has it, and it is not read until the sink is nearly done with the rest. */
+void
+flowshare_give_way(struct flow *flow, int32_t number)
+{
+    struct flow_lane *lane = &flow->lane[number];
+
+    flowlane_unread(flow, number);
+    lane->stuck = true;
+    if (lane->slow_s > 0)
+        lane->slow_s = SLOW_S;
+}
+
+static void
+say(const struct flow *flow, int32_t number, const char *event, const char *why)
+{
+    LOG(flow->o.log, LEVEL_WARN, event, kv_str("flow", flow->name),
+        kv_int("lane", number), kv_int("queued", (int64_t)flow->lane[number].n),
+        kv_str("why", why));
+}
+
+/* A lane whose target stands (a leader that is dead) and which has too much:
+ * its queue is dropped, the source has it, and it is not read until the sink is
+ * nearly done with the rest.  The same for one that is so slow that others
+ * wait; for some seconds of reading nothing of it may wait then. */
 static void
 look_at_queue(struct flow *flow, int32_t number)
 {
     struct flow_lane *lane = &flow->lane[number];
-    bool standing = lane->quiet_s >= STUCK_S && has_too_much(flow, lane);
 
-    lane->in_way_s = is_in_the_way(flow, lane) ? lane->in_way_s + 1 : 0;
-    if (lane->stuck && lane->quiet_s == 0 &&
-        lane->sink_bytes <= lane->quota / BATCHES_MOST) {
-        lane->stuck = false;
-        flowlane_reread(flow, number);
-    } else if (!lane->stuck && !lane->resend && lane->n > 0 &&
-               (standing || lane->in_way_s >= STUCK_S) &&
-               others_could_move(flow, number)) {
-        LOG(flow->o.log, standing ? LEVEL_WARN : LEVEL_INFO,
-            standing ? "lane.stuck" : "lane.slow", kv_str("flow", flow->name),
-            kv_int("lane", number), kv_int("queued", (int64_t)lane->n),
-            kv_str("why", standing
-                              ? "no acks: it is not read until there are some"
-                              : "slower than the others: they go first"));
-        flowlane_unread(flow, number);
-        lane->stuck = true;
+    lane->in_way_s = is_in_the_way(flow, number) ? lane->in_way_s + 1 : 0;
+    if (lane->stuck) {
+        lane->stuck =
+            lane->quiet_s > 0 || lane->sink_bytes > lane->quota / BATCHES_MOST;
+        if (!lane->stuck)
+            flowlane_reread(flow, number);
+    } else if (lane->resend) {
+        return;
+    } else if (lane->n > 0 && lane->quiet_s >= STUCK_S &&
+               has_too_much(flow, lane) && others_could_move(flow, number)) {
+        say(flow, number, "lane.stuck",
+            "no acks: it is not read until there are some");
+        flowshare_give_way(flow, number);
+    } else if (lane->in_way_s >= STUCK_S) {
+        say(flow, number, "lane.slow", "slower than the others: they go first");
+        lane->slow_s = SLOW_S;
+        flowshare_give_way(flow, number);
+    } else if (lane->slow_s > 0) {
+        lane->slow_s--;
     }
 }
 
@@ -164,12 +228,15 @@ give_room_back(struct flow_lane *lane)
 void
 flowshare_look(struct flow *flow, int64_t now_ms)
 {
+    int32_t sharers;
+
     if (flow->share_at_ms > now_ms || flow->lanes == NULL)
         return;
     flow->share_at_ms = now_ms + 1000;
+    sharers = count_reading(flow);
     for (int32_t i = 0; i < flow->n_lanes; i++) {
         look_at_acks(flow, &flow->lane[i]);
-        look_at_quota(flow, i);
+        look_at_quota(flow, i, sharers);
     }
     for (int32_t i = 0; i < flow->n_lanes; i++) {
         look_at_queue(flow, i);

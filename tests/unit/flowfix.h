@@ -76,7 +76,7 @@ flowfix_make(struct flowfix *fix)
     fix->ended = false;
 }
 
-/* A topic with one partition, which belongs to that lane. */
+/* A new topic with one partition, which belongs to that lane. */
 static inline struct memory_topic *
 flowfix_in_lane(struct flowfix *fix, int32_t lane, int64_t records,
     int32_t bytes)
@@ -86,7 +86,8 @@ flowfix_in_lane(struct flowfix *fix, int32_t lane, int64_t records,
 
     do
         (void)snprintf(name, sizeof name, "t%d", i++);
-    while (ledger_lane(name, 0, fix->memory->lanes) != lane);
+    while (ledger_lane(name, 0, fix->memory->lanes) != lane ||
+           memory_find(fix->memory, name) != NULL);
     return memory_topic(fix->memory, name, 1, records, bytes);
 }
 

@@ -7,6 +7,8 @@
 
 #include "flowfix.h"
 
+#define MIB (INT64_C(1) << 20)
+
 static void
 a_lane_that_stands_leaves_room_for_the_others(void **state)
 {
@@ -113,20 +115,88 @@ a_stuck_lane_is_handed_over_and_taken_again(void **state)
     flowfix_free(&fix);
 }
 
-#define MIB (INT64_C(1) << 20)
+/* The two that stand have all they may have; something is left. */
+static void
+one_lane_moves_though_all_others_stand(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *alive;
+
+    (void)state;
+    flowfix_init(&fix, 3);
+    fix.options.max_in_flight_bytes = 6 * MIB;
+    alive = flowfix_in_lane(&fix, 0, 20, 40000);
+    (void)flowfix_in_lane(&fix, 1, 900, 40000);
+    (void)flowfix_in_lane(&fix, 2, 900, 40000);
+    fix.memory->lane[1].acks = fix.memory->lane[2].acks = 0;
+    flowfix_start(&fix);
+    flowfix_go(&fix, 5000);
+    memory_append(&alive->partition[0], 800, 40000);
+    flowfix_go(&fix, 20000);
+    assert_true(memory_arrived(&alive->partition[0], 0, 820));
+    flowfix_free(&fix);
+}
+
+static void
+append_and_see(struct flowfix *fix, struct memory_topic *alive)
+{
+    assert_true(fix->flow->lane[0].resend);
+    memory_append(&alive->partition[0], 800, 40000);
+    flowfix_go(fix, 10000);
+    assert_true(memory_arrived(&alive->partition[0], 0, 820));
+    flowfix_free(fix);
+}
+
+static void
+a_lane_that_waits_for_its_acks_keeps_nothing_from_others(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *alive;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    (void)flowfix_in_lane(&fix, 0, 900, 40000);
+    fix.memory->lane[0].acks = 0;
+    flowfix_start(&fix);
+    flowfix_in_lane(&fix, 0, 1, 100)->max_message_bytes = 50000;
+    flowfix_go(&fix, 8000);
+    alive = flowfix_in_lane(&fix, 1, 20, 40000);
+    flowfix_go(&fix, 8000);
+    append_and_see(&fix, alive);
+}
+
+static void
+a_lane_that_failed_keeps_nothing_from_others(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *alive;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    (void)flowfix_in_lane(&fix, 0, 900, 40000);
+    alive = flowfix_in_lane(&fix, 1, 20, 40000);
+    fix.memory->lane[0].acks = 0;
+    flowfix_start(&fix);
+    fix.memory->open_refused = true;
+    fix.memory->lane[0].fail = true;
+    flowfix_go(&fix, 8000);
+    append_and_see(&fix, alive);
+}
+
 #define ONE (INT64_C(1000) + FLOW_RECORD_COST) /* what a record costs */
 
-/* Of 6 MiB a sixth is the source's. */
+/* Of 6 MiB a sixth is the source's; one lane may have half of the rest, and all
+ * may have what closed clients leave of it. */
 static const struct {
     const char *label;
     int64_t ending, leaked, store_leaked, want;
 } budgets[] = {
-    { "all of it", 0, 0, 0, 5 * MIB },
-    { "what is being ended counts", MIB, 0, 0, 4 * MIB },
-    { "what was left behind counts for good", 0, MIB, 0, 4 * MIB },
-    { "so does what a stuck lane of the ledger has", 0, 0, MIB, 4 * MIB },
-    { "all together", MIB, MIB, MIB / 2, 5 * MIB / 2 },
-    { "a sixteenth is left, whatever leaked", 0, 100 * MIB, 0, 3 * MIB / 8 },
+    { "all of it", 0, 0, 0, 5 * MIB / 2 },
+    { "what is being ended counts", 3 * MIB, 0, 0, 2 * MIB },
+    { "what was left behind counts for good", 0, MIB, 0, 2 * MIB },
+    { "so does what a stuck lane of the ledger has", 0, 0, MIB, 2 * MIB },
+    { "all together", 5 * MIB / 2, MIB / 2, MIB / 2, 3 * MIB / 2 },
+    { "a sixteenth is left, whatever leaked", 0, 100 * MIB, 0, 3 * MIB / 16 },
     { "nothing is read while closed clients have it all", 5 * MIB, 0, 0, 0 },
 };
 
@@ -139,17 +209,16 @@ what_closed_clients_hold_counts_against_the_budget(void **state)
         int64_t leaked = budgets[i].leaked + budgets[i].store_leaked;
 
         print_message("%s\n", budgets[i].label);
-        flowfix_init(&fix, 4);
+        flowfix_init(&fix, 1);
         fix.options.max_in_flight_bytes = 6 * MIB;
         fix.memory->closed.ending = budgets[i].ending;
         fix.memory->closed.leaked = budgets[i].leaked;
         fix.memory->store_leaked = budgets[i].store_leaked;
         (void)memory_topic(fix.memory, "t", 4, 1000, 1000);
-        for (int lane = 0; lane < 4; lane++)
-            fix.memory->lane[lane].acks = 0;
+        fix.memory->lane[0].acks = 0;
         flowfix_start(&fix);
         flowfix_go(&fix, 3000);
-        assert_in_range(fix.flow->cost, budgets[i].want,
+        assert_in_range(fix.flow->lane[0].sink_cost, budgets[i].want,
             budgets[i].want == 0 ? 0 : budgets[i].want + FLOW_NEXT_MAX * ONE);
         assert_int_equal(fix.report->leaked_bytes, leaked);
         assert_int_equal(fix.report->in_flight_bytes,
@@ -190,6 +259,10 @@ main(void)
         cmocka_unit_test(a_lane_that_stands_while_much_passes_by_keeps_nothing),
         cmocka_unit_test(no_lane_counts_as_stuck_when_none_could_move),
         cmocka_unit_test(a_stuck_lane_is_handed_over_and_taken_again),
+        cmocka_unit_test(one_lane_moves_though_all_others_stand),
+        cmocka_unit_test(
+            a_lane_that_waits_for_its_acks_keeps_nothing_from_others),
+        cmocka_unit_test(a_lane_that_failed_keeps_nothing_from_others),
         cmocka_unit_test(what_closed_clients_hold_counts_against_the_budget),
         cmocka_unit_test(the_records_of_a_closed_client_are_still_counted),
     };
