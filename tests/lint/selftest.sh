@@ -3,8 +3,8 @@
 #
 # A lint that finds nothing because it looks at nothing would pass for ever;
 # so every one is shown a small tree of its own, first in order and then with
-# one fault, and one without anything to look at.  The same for the edit of
-# librdkafka, which must apply exactly once or fail.
+# one fault, and one without anything to look at.  The same for the edits of
+# librdkafka, each of which must apply exactly once or fail.
 set -u
 root=$(cd "$1" && pwd)
 lint=$root/tests/lint
@@ -236,10 +236,11 @@ refuses "cases: one is missing" P21 "$lint/cases.sh" .
 echo 'test_p21_it_is_shown(void **state)' >tests/unit/test_twice.c
 accepts "cases: a test that is called after it" "$lint/cases.sh" .
 
-# The shape of the function that is edited.
+# The shape of the functions that are edited.
 library() {
     rm -rf "$work/library" && mkdir -p "$work/library/src"
-    cat >"$work/library/src/rdkafka_broker.c" <<'C'
+    cd "$work/library" || exit 1
+    cat >src/rdkafka_broker.c <<'C'
 static int rd_kafka_toppar_producer_serve(rd_kafka_broker_t *rkb,
                                           rd_ts_t *next_wakeup) {
         if (unlikely(!may_send)) {
@@ -253,28 +254,93 @@ static int rd_kafka_toppar_producer_serve(rd_kafka_broker_t *rkb,
         return cnt;
 }
 C
-    cd "$work/library" || exit 1
+    cat >src/rdkafka_topic.c <<'C'
+rd_kafka_topic_metadata_update(rd_kafka_topic_t *rkt);
+static int
+rd_kafka_topic_metadata_update(rd_kafka_topic_t *rkt) {
+                if (different_topic_id) {
+                        rkt->rkt_topic_id = mdit->topic_id;
+                }
+}
+C
+    cat >src/tinycthread.c <<'C'
+int cnd_init(cnd_t *cond)
+{
+  return pthread_cond_init(cond, NULL) == 0 ? thrd_success : thrd_error;
+}
+int cnd_timedwait(cnd_t *cond, mtx_t *mtx, const struct timespec *ts)
+{
+  ret = pthread_cond_timedwait(cond, mtx, ts);
+}
+C
+    cat >src/tinycthread_extra.c <<'C'
+int cnd_timedwait_ms(cnd_t *cnd, mtx_t *mtx, int timeout_ms) {
+                struct timeval tv;
+                struct timespec ts;
+                gettimeofday(&tv, NULL);
+                ts.tv_sec  = tv.tv_sec;
+                ts.tv_nsec = tv.tv_usec * 1000;
+                ts.tv_sec += timeout_ms / 1000;
+                ret                = cnd_timedwait(cnd, mtx, &ts);
+}
+C
+}
+patch=$root/installers/librdkafka-patch
+took() { # FILE TEXT TIMES
+    accepts "edit: took in $1" test "$3" = "$(grep -c -- "$2" "src/$1")"
+}
+misfits() { # LABEL: refused, and nothing is changed
+    rm -rf before && cp -R src before
+    refuses "edit: $1" "does not fit" "$patch" .
+    accepts "edit: $1: nothing is changed" diff -r before src
 }
 library
-accepts "edit: fits" "$root/installers/librdkafka-patch" .
-accepts "edit: took" test 2 = "$(grep -c wakeup_before src/rdkafka_broker.c)"
-cp src/rdkafka_broker.c before
-refuses "edit: not twice" "does not fit" "$root/installers/librdkafka-patch" .
-accepts "edit: a refusal changes nothing" cmp before src/rdkafka_broker.c
-for gone in 'unlikely(!may_send)' 'max_requests <= 0' 'allow_wakeup_at' \
-    'producer_serve'; do
+accepts "edit: fits" "$patch" .
+took rdkafka_broker.c wakeup_before 2
+took rdkafka_topic.c 'RD_KAFKA_UUID_IS_ZERO(rkt->rkt_topic_id))' 1
+took tinycthread.c 'pthread_condattr_setclock(&attr, CLOCK_MONOTONIC)' 1
+took tinycthread.c 'pthread_cond_init(cond, &attr)' 1
+took tinycthread_extra.c 'clock_gettime(CLOCK_MONOTONIC, &ts)' 1
+took tinycthread_extra.c 'tv\.tv_\|timeval' 0
+misfits "not twice"
+while read -r file gone; do
     library
-    grep -vF -- "$gone" src/rdkafka_broker.c >new
-    mv new src/rdkafka_broker.c
-    refuses "edit: without $gone" "does not fit" \
-        "$root/installers/librdkafka-patch" .
-done
+    grep -vF -- "$gone" "src/$file" >new
+    mv new "src/$file"
+    misfits "without $gone"
+done <<'GONE'
+rdkafka_broker.c unlikely(!may_send)
+rdkafka_broker.c max_requests <= 0
+rdkafka_broker.c allow_wakeup_at
+rdkafka_broker.c producer_serve
+rdkafka_topic.c rkt_topic_id = mdit->topic_id
+rdkafka_topic.c metadata_update
+tinycthread.c pthread_cond_init
+tinycthread.c pthread_cond_timedwait
+tinycthread.c int cnd_init
+tinycthread_extra.c gettimeofday
+tinycthread_extra.c struct timeval
+tinycthread_extra.c tv.tv_usec
+tinycthread_extra.c = cnd_timedwait
+tinycthread_extra.c int cnd_timedwait_ms
+GONE
 library
 sed -i 's/^        return cnt;/        if (max_requests <= 0)\n                return 0;\n&/' \
     src/rdkafka_broker.c
-refuses "edit: two places" "does not fit" "$root/installers/librdkafka-patch" .
-refuses "edit: no source there" "no such file" \
-    "$root/installers/librdkafka-patch" "$work/nowhere"
+misfits "two places"
+while read -r more; do
+    library
+    echo "        $more" >src/rdkafka_more.c
+    misfits "elsewhere too: $more"
+done <<'MORE'
+rkt->rkt_topic_id = other;
+pthread_cond_init(&more, NULL);
+pthread_cond_timedwait(&more, &lock, &ts);
+r = cnd_timedwait(&more, &lock, &ts);
+MORE
+refuses "edit: no source there" "no such file" "$patch" "$work/nowhere"
+library && rm src/tinycthread_extra.c
+refuses "edit: a file is missing" "no such file" "$patch" .
 
 echo "selftest: $passed passed, $failed failed"
 [ $failed -eq 0 ] && [ $passed -gt 40 ]

@@ -1,5 +1,5 @@
-/* wallclock.c - a wall clock that a test sets: LD_PRELOAD it, and write seconds
- * into the file that WALLCLOCK names.
+/* wallclock.c - a wall clock that a test sets: LD_PRELOAD or link it, and write
+ * seconds into the file that WALLCLOCK names, made where there is none.
  *
  * As in the kernel, a wait until a moment of the wall clock ends when that
  * clock, as it is by then, has come to it.  Monotonic time stays what it is. */
@@ -26,8 +26,10 @@ static const volatile int64_t *step;
 __attribute__((constructor)) static void
 begin(void)
 {
-    int fd = open(getenv("WALLCLOCK"), O_RDONLY | O_CLOEXEC);
+    int fd = open(getenv("WALLCLOCK"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
+    if (ftruncate(fd, sizeof *step) == -1)
+        abort();
     step = mmap(NULL, sizeof *step, PROT_READ, MAP_SHARED, fd, 0);
     if (step == MAP_FAILED)
         abort();
