@@ -200,7 +200,6 @@ order_new(struct kledger *ledger, int32_t lane, enum store_step step)
     order->incarnation = slot->incarnation;
     order->answer.lane = lane;
     order->answer.step = step;
-    slot->cost = 0;
     return order;
 }
 
@@ -336,7 +335,11 @@ take(struct kledger *ledger, struct slot *slot, struct store_answer *answer)
 
         if (order->close) {
             closed(ledger, slot);
-        } else if (order->incarnation == slot->incarnation) {
+            order_free(job);
+            continue;
+        }
+        slot->cost = 0; /* the client has nothing of it any more */
+        if (order->incarnation == slot->incarnation) {
             *answer = order->answer;
             order->answer.records = NULL;
             slot->busy = false;

@@ -181,7 +181,7 @@ static struct kept {
     void *store;
     sem_t entered, go;
     atomic_bool hangs;
-} keeps[2], *kept = keeps;
+} keeps[5], *kept = keeps;
 
 /* Called by the worker while it makes a client. */
 static void
@@ -238,6 +238,12 @@ hanging_send(rd_kafka_t *rk, rd_kafka_message_t *message, void *ctx)
 }
 
 static rd_kafka_resp_err_t
+hanging_destroy(rd_kafka_t *rk, void *ctx)
+{
+    return hanging_send(rk, NULL, ctx);
+}
+
+static rd_kafka_resp_err_t
 on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *ctx, char *why,
     size_t size)
 {
@@ -245,6 +251,8 @@ on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *ctx, char *why,
     (void)ctx;
     (void)why;
     (void)size;
+    (void)rd_kafka_interceptor_add_on_destroy(rk, "hangs", hanging_destroy,
+        NULL);
     return rd_kafka_interceptor_add_on_send(rk, "hangs", hanging_send, NULL);
 }
 
@@ -256,36 +264,49 @@ intercept(rd_kafka_conf_t *conf)
         0);
 }
 
-/* What it holds is counted for as long as the store lives. */
-static void
-a_batch_that_is_left_behind_is_counted(void **state)
+/* A store whose clients hang where `kept->hangs` says. */
+static struct ledgerfix *
+set_up_hanging(struct kept *mine)
 {
-    struct ledgerfix *scene = NULL;
-    struct store_answer got;
-    struct err err;
-    struct ledger_batch *batch = ledger_batch_new(3, &err);
-
-    (void)state;
-    kept = &keeps[1];
+    kept = mine;
     ledgerfix_configure = intercept;
     assert_int_equal(ledgerfix_set_up((void **)&kept->scene), 0);
     ledgerfix_configure = NULL;
-    scene = kept->scene;
-    kept->store = scene->store.self;
+    kept->store = kept->scene->store.self;
     assert_int_equal(sem_init(&kept->entered, 0, 0), 0);
     assert_int_equal(sem_init(&kept->go, 0, 0), 0);
-    assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_DONE);
-    assert_int_equal(ledgerfix_claim(scene, "nonce", &got), STORE_DONE);
+    return kept->scene;
+}
+
+static void
+order_marks(struct ledgerfix *scene, int n)
+{
+    struct err err;
+    struct ledger_batch *batch = ledger_batch_new((size_t)n, &err);
+
     assert_non_null(batch);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < n; i++) {
         struct ledger_record *record = ledger_batch_add(batch);
 
         record->kind = LEDGER_MARK;
         record->mark.lane = LEDGERFIX_LANE;
     }
+    scene->store.ops->commit(scene->store.self, LEDGERFIX_LANE, &batch);
+}
+
+/* What it holds is counted for as long as the store lives. */
+static void
+a_batch_that_is_left_behind_is_counted(void **state)
+{
+    struct ledgerfix *scene = set_up_hanging(&keeps[1]);
+    struct store_answer got;
+
+    (void)state;
+    assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_DONE);
+    assert_int_equal(ledgerfix_claim(scene, "nonce", &got), STORE_DONE);
     assert_int_equal(scene->store.ops->leaked(scene->store.self), 0);
     atomic_store(&kept->hangs, true);
-    scene->store.ops->commit(scene->store.self, LEDGERFIX_LANE, &batch);
+    order_marks(scene, 3);
     assert_int_equal(sem_wait(&kept->entered), 0);
     atomic_store(&scene->ahead_ms, 60000);
     assert_int_equal(ledgerfix_answer(scene, &got), STORE_OVERDUE);
@@ -298,6 +319,55 @@ a_batch_that_is_left_behind_is_counted(void **state)
         6 * sizeof(struct ledger_record));
     (void)sem_post(&kept->go);
     scene->store.ops->free(scene->store.self);
+}
+
+static const struct given_up_row {
+    const char *label;
+    bool answered; /* the commit, before its client hung */
+    bool opened;   /* the next client is asked for meanwhile */
+    int64_t records;
+} given_up_rows[] = {
+    { "a commit hangs", false, false, 6 },
+    { "a commit hangs, and its lane is wanted again", false, true, 6 },
+    { "the end of a client hangs whose commit was answered", true, false, 0 },
+};
+
+static void
+what_a_lane_that_was_given_up_holds_is_counted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof given_up_rows / sizeof *given_up_rows; i++) {
+        const struct given_up_row *row = &given_up_rows[i];
+        struct ledgerfix *scene = set_up_hanging(&keeps[2 + i]);
+        int64_t deadline_ms = kafkafix_deadline();
+        struct store_answer got;
+
+        print_message("%s\n", row->label);
+        assert_int_equal(ledgerfix_open_lane(scene, &got), STORE_DONE);
+        assert_int_equal(ledgerfix_claim(scene, "nonce", &got), STORE_DONE);
+        if (row->answered) {
+            assert_int_equal(ledgerfix_commit(scene, 3, &got), STORE_DONE);
+            atomic_store(&kept->hangs, true);
+        } else {
+            atomic_store(&kept->hangs, true);
+            order_marks(scene, 3);
+            assert_int_equal(sem_wait(&kept->entered), 0);
+        }
+        scene->store.ops->close(scene->store.self, LEDGERFIX_LANE);
+        if (row->answered)
+            assert_int_equal(sem_wait(&kept->entered), 0);
+        if (row->opened)
+            scene->store.ops->open(scene->store.self, LEDGERFIX_LANE);
+        atomic_store(&scene->ahead_ms, 60000);
+        while (!kworker_watch_leaked(scene->watch)) {
+            (void)scene->store.ops->answer(scene->store.self, &got);
+            kafkafix_wait(&scene->fix, deadline_ms, "what is left behind");
+        }
+        assert_int_equal(scene->store.ops->leaked(scene->store.self),
+            row->records * (int64_t)sizeof(struct ledger_record));
+        (void)sem_post(&kept->go);
+        scene->store.ops->free(scene->store.self);
+    }
 }
 
 #define TEST(name) \
@@ -318,6 +388,7 @@ main(void)
         cmocka_unit_test(
             a_call_that_does_not_come_back_is_told_and_left_behind),
         cmocka_unit_test(a_batch_that_is_left_behind_is_counted),
+        cmocka_unit_test(what_a_lane_that_was_given_up_holds_is_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
