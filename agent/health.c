@@ -162,6 +162,28 @@ health_starting(const struct health *health, const struct flow_report *report,
                report->state == FLOW_CONNECTING || report->n_selected == 0);
 }
 
+/* What nothing gets on for, to stand behind a clause: a cluster that is down
+ * explains all, and a lane that is ours explains nothing. */
+static void
+add_reason(const struct flow_report *report, const char *reason, size_t lane,
+    char *why, size_t size)
+{
+    size_t len = strlen(why);
+
+    if (report->target_reason[0] != '\0')
+        (void)snprintf(why + len, size - len, ": %s is down: %s", report->to,
+            report->target_reason);
+    else if (report->source_reason[0] != '\0')
+        (void)snprintf(why + len, size - len, ": %s is down: %s", report->from,
+            report->source_reason);
+    else if (reason[0] != '\0')
+        (void)snprintf(why + len, size - len, ": %s", reason);
+    else if (report->lanes[lane].state != LANE_OWNED &&
+             report->lanes[lane].reason[0] != '\0')
+        (void)snprintf(why + len, size - len, ": %s",
+            report->lanes[lane].reason);
+}
+
 static bool
 part_ready(const struct health *health, const struct flow_report *report,
     size_t i, int64_t now_ms, char *why, size_t size)
@@ -178,18 +200,14 @@ part_ready(const struct health *health, const struct flow_report *report,
     }
     if (i < health->n_marks &&
         now_ms - health->marks[i].moved_ms >= HEALTH_STUCK_MS) {
-        const char *reason = part->reason;
-
-        if (reason[0] == '\0')
-            reason = report->lanes[part->lane].reason;
         if (report_true_lag(part) > 0)
             (void)snprintf(lag, sizeof lag, "%" PRId64, report_true_lag(part));
         (void)snprintf(why, size,
             "%s %" PRId32 " has %s to send and none was acknowledged for "
-            "%" PRId64 " s%s%s",
+            "%" PRId64 " s",
             part->topic, part->partition, lag,
-            (now_ms - health->marks[i].moved_ms) / 1000,
-            reason[0] == '\0' ? "" : ": ", reason);
+            (now_ms - health->marks[i].moved_ms) / 1000);
+        add_reason(report, part->reason, (size_t)part->lane, why, size);
         return false;
     }
     return true;
@@ -209,14 +227,14 @@ static bool
 lane_ready(const struct health *health, const struct flow_report *report,
     size_t i, int64_t now_ms, char *why, size_t size)
 {
-    const char *reason = report->lanes[i].reason;
     int64_t since_ms = i < health->n_lanes ? health->lanes_ms[i] : now_ms;
 
     if (now_ms - since_ms < HEALTH_STUCK_MS)
         return true;
     (void)snprintf(why, size,
-        "lane %zu could not be taken over for %" PRId64 " s%s%s", i,
-        (now_ms - since_ms) / 1000, reason[0] == '\0' ? "" : ": ", reason);
+        "lane %zu could not be taken over for %" PRId64 " s", i,
+        (now_ms - since_ms) / 1000);
+    add_reason(report, "", i, why, size);
     return false;
 }
 

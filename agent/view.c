@@ -267,6 +267,10 @@ make_kedge(const struct view_agent *agent, const struct view_flow *flow)
             report->mono_ms - report->last_ack_mono_ms);
     json_put_bool(json, "source_up", report->source_up);
     json_put_bool(json, "target_up", report->target_up);
+    if (report->source_reason[0] != '\0')
+        json_put_text(json, "source_reason", report->source_reason);
+    if (report->target_reason[0] != '\0')
+        json_put_text(json, "target_reason", report->target_reason);
     json_put_int(json, "records_per_second", flow->records_per_s);
     json_put_int(json, "bytes_per_second", flow->bytes_per_s);
     put_totals(json, report, agent->now_wall_ms);

@@ -64,7 +64,8 @@ struct catalog_partition {
 enum catalog_event_kind {
     CATALOG_TOPICS, /* answer to refresh(): `list`, the receiver's to free */
     CATALOG_DOWN,   /* answer to refresh(): err; `source_side` says which */
-    CATALOG_TARGET, /* answer to ensure(), one for each want */
+    CATALOG_TARGET, /* answer to ensure(), one for each want; an err (kind
+                     * not ERR_NONE) says why it takes no records just now */
     CATALOG_WAIT,   /* the same: the topic cannot be used yet, err says why;
                      * ensure() it again later.  `partitions` above 0: so many
                      * are there already and may be used */

@@ -38,6 +38,8 @@ report_one(const struct flow *flow, const struct part *part,
     else if (to->state == PART_WAITING)
         (void)snprintf(to->reason, sizeof to->reason, "%s",
             part->topic->reason);
+    else if (to->state == PART_RUNNING)
+        memcpy(to->reason, part->topic->stands, sizeof to->reason);
     if (part->tracker == NULL)
         return;
     to->acked_next = tracker_next(part->tracker);
@@ -79,6 +81,12 @@ header(const struct flow *flow, struct flow_report *report, int64_t now_ms)
     report->last_ack_mono_ms = flow->last_ack_ms;
     report->source_up = flow->source_link == FLOW_LINK_UP;
     report->target_up = flow->target_link == FLOW_LINK_UP;
+    if (flow->source_link == FLOW_LINK_DOWN)
+        memcpy(report->source_reason, flow->source_away.why,
+            sizeof report->source_reason);
+    if (flow->target_link == FLOW_LINK_DOWN)
+        memcpy(report->target_reason, flow->target_away.why,
+            sizeof report->target_reason);
     report->at_source = flow->o.at_source;
     flow->o.sink.ops->closed(flow->o.sink.self, &closed);
     report->in_flight_bytes = flow->cost + closed.ending;

@@ -51,10 +51,14 @@ struct flow {
     bool joined, member; /* as lanes_joined() says; and the group let us in */
     bool left; /* the group, since the source is away: joins when it is back */
     enum flow_link source_link, target_link;
-    int64_t source_down_ms; /* since when, 0: it is up */
-    int64_t cost;           /* of all lanes: queued_cost and sink_cost */
-    int64_t queued_cost;    /* of all lanes */
-    int64_t read_bytes;     /* ever */
+    struct flow_away {
+        enum err_kind said;        /* what the log was told */
+        char why[REPORT_TEXT_MAX]; /* the newest reason */
+    } source_away, target_away;    /* of FLOW_LINK_DOWN */
+    int64_t source_down_ms;        /* since when, 0: it is up */
+    int64_t cost;                  /* of all lanes: queued_cost and sink_cost */
+    int64_t queued_cost;           /* of all lanes */
+    int64_t read_bytes;            /* ever */
     struct pace pace;
     int64_t read_at_ms; /* the pace says: not before */
     /* When each is due next; 0: at once. */

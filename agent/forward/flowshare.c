@@ -59,6 +59,9 @@ flowshare_may_read(const struct flow *flow)
     return flow->cost < share(flow) - closed.ending;
 }
 
+#define ASK_AFTER_S 10
+#define ASK_EVERY_S 30
+
 static void
 look_at_acks(struct flow *flow, struct flow_lane *lane)
 {
@@ -67,6 +70,8 @@ look_at_acks(struct flow *flow, struct flow_lane *lane)
         lane->quiet_at = flow->read_bytes;
     } else {
         lane->quiet_s++;
+        if (lane->quiet_s % ASK_EVERY_S == ASK_AFTER_S)
+            flow->refresh_at_ms = 0; /* the target may say why */
     }
     lane->rate = lane->rate == 0 ? lane->acked_bytes
                                  : (3 * lane->rate + lane->acked_bytes) / 4;

@@ -195,12 +195,19 @@ flowtopics_down(struct flow *flow, bool source_side, const struct err *err,
 {
     enum flow_link *link =
         source_side ? &flow->source_link : &flow->target_link;
+    struct flow_away *away =
+        source_side ? &flow->source_away : &flow->target_away;
 
-    if (*link != FLOW_LINK_DOWN)
+    /* That it is away may be heard before the reason. */
+    if (*link != FLOW_LINK_DOWN ||
+        (away->said != err->kind && err->kind != ERR_NET)) {
+        away->said = err->kind;
         LOG(flow->o.log, LEVEL_WARN, "cluster.down", kv_str("flow", flow->name),
             kv_str("cluster", source_side ? flow->from : flow->to),
             kv_str("error", err->text));
+    }
     *link = FLOW_LINK_DOWN;
+    (void)snprintf(away->why, sizeof away->why, "%s", err->text);
     if (source_side && flow->source_down_ms == 0)
         flow->source_down_ms = now_ms;
     if (flow->state == FLOW_CONNECTING)
@@ -213,6 +220,23 @@ is_away(const struct err *err)
 {
     return err->kind == ERR_NET || err->kind == ERR_CERT ||
            err->kind == ERR_LOGIN;
+}
+
+/* Its records wait, though everything is as it should be on our side. */
+static void
+note_standing(const struct flow *flow, struct topic *topic,
+    const struct err *err)
+{
+    const char *why = err->kind == ERR_NONE ? "" : err->text;
+    bool said = topic->stands[0] != '\0';
+
+    if (said != (why[0] != '\0'))
+        LOG(flow->o.log, said ? LEVEL_INFO : LEVEL_WARN,
+            said ? "topic.moves" : "topic.stands", kv_str("flow", flow->name),
+            kv_str("topic", topic->name), kv_str("target", topic->target),
+            kv_str("why",
+                said ? "the target can take its records again" : why));
+    (void)snprintf(topic->stands, sizeof topic->stands, "%s", why);
 }
 
 static void
@@ -235,6 +259,8 @@ on_target(struct flow *flow, const struct catalog_event *event, int64_t now_ms)
         event->kind == CATALOG_WAIT ? event->err.text : "");
     if (event->partitions == 0)
         return;
+    if (event->kind == CATALOG_TARGET)
+        note_standing(flow, topic, &event->err);
     (void)snprintf(topic->target_id, sizeof topic->target_id, "%s", event->id);
     topic->target_partitions = event->partitions;
     topic->max_message_bytes = event->max_message_bytes;

@@ -27,6 +27,8 @@ struct topic {
     char target[LEDGER_NAME_MAX]; /* empty: not routed */
     char target_id[LEDGER_ID_MAX];
     char reason[REPORT_TEXT_MAX]; /* why it is not forwarded, or waits */
+    char stands[REPORT_TEXT_MAX]; /* why the target takes none of it just now;
+                                   * empty: it does */
     int32_t partitions;           /* at the source */
     int32_t target_partitions;    /* 0: not ready */
     int64_t max_message_bytes;    /* of the target; 0: not told */

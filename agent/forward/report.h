@@ -53,7 +53,8 @@ enum flow_state {
 struct report_part {
     char topic[LEDGER_NAME_MAX];
     char target[LEDGER_NAME_MAX];
-    char reason[REPORT_TEXT_MAX]; /* of PART_HELD and PART_WAITING */
+    char reason[REPORT_TEXT_MAX]; /* of PART_HELD and PART_WAITING, and of
+                                   * PART_RUNNING while the target takes none */
     int32_t partition, lane;
     enum part_state state;
     int64_t source_end;  /* last stable offset, REPORT_UNKNOWN before asked */
@@ -89,6 +90,8 @@ struct flow_report {
     int64_t wall_ms, mono_ms, state_since_wall_ms;
     int64_t last_ack_mono_ms;  /* REPORT_UNKNOWN: none yet */
     bool source_up, target_up; /* false before the first answer, too */
+    char source_reason[REPORT_TEXT_MAX]; /* why it is down; empty while it is */
+    char target_reason[REPORT_TEXT_MAX]; /* up, or was not heard of yet */
     bool at_source;          /* where this agent stands: it produces remotely */
     int64_t in_flight_bytes; /* with what closed clients have not given back */
     int64_t max_in_flight_bytes;

@@ -268,11 +268,36 @@ kadmin_list(struct kadmin *admin, const struct kjob *job,
     return *topics != NULL || err_set(err, ERR_MEMORY, "%zu topics", room);
 }
 
+/* Without a leader it is worse than with any number of replicas. */
+static void
+take_worst(const rd_kafka_TopicPartitionInfo_t **partitions, size_t n,
+    struct kadmin_topic *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        const rd_kafka_Node_t *leader =
+            rd_kafka_TopicPartitionInfo_leader(partitions[i]);
+        bool led = leader != NULL && rd_kafka_Node_id(leader) >= 0;
+        size_t replicas = 0, in_sync = 0;
+
+        (void)rd_kafka_TopicPartitionInfo_replicas(partitions[i], &replicas);
+        (void)rd_kafka_TopicPartitionInfo_isr(partitions[i], &in_sync);
+        if (i > 0 &&
+            (!to->worst.led || (led && (int32_t)in_sync >= to->worst.in_sync)))
+            continue;
+        to->worst.partition =
+            rd_kafka_TopicPartitionInfo_partition(partitions[i]);
+        to->worst.replicas = (int32_t)replicas;
+        to->worst.in_sync = (int32_t)in_sync;
+        to->worst.led = led;
+    }
+}
+
 static void
 take_topic(const rd_kafka_TopicDescription_t *from, struct kadmin_topic *to)
 {
     const rd_kafka_error_t *error = rd_kafka_TopicDescription_error(from);
     const rd_kafka_Uuid_t *id = rd_kafka_TopicDescription_topic_id(from);
+    const rd_kafka_TopicPartitionInfo_t **partitions;
     size_t n = 0;
 
     to->code = rd_kafka_error_code(error);
@@ -286,7 +311,8 @@ take_topic(const rd_kafka_TopicDescription_t *from, struct kadmin_topic *to)
         kconf_err(&to->err, to->code, rd_kafka_error_string(error));
         return;
     }
-    (void)rd_kafka_TopicDescription_partitions(from, &n);
+    partitions = rd_kafka_TopicDescription_partitions(from, &n);
+    take_worst(partitions, n, to);
     to->partitions = (int32_t)n;
     if (id != NULL && (rd_kafka_Uuid_most_significant_bits(id) != 0 ||
                           rd_kafka_Uuid_least_significant_bits(id) != 0))

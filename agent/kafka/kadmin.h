@@ -31,6 +31,11 @@ struct kadmin_topic {
     char name[LEDGER_NAME_MAX];
     char id[LEDGER_ID_MAX]; /* empty: not told */
     int32_t partitions;     /* 0: there is no such topic */
+    /* Of kadmin_describe(): the partition that is worst off. */
+    struct {
+        int32_t partition, replicas, in_sync;
+        bool led; /* it has a leader */
+    } worst;
     rd_kafka_resp_err_t code;
     struct err err; /* when `code` is another error than that */
 };

@@ -108,6 +108,15 @@ is_known_noise(const char *facility, const char *text)
            strstr(text, "enable.gapless.guarantee is experimental") != NULL;
 }
 
+/* Its guess at what is wrong with a certificate, and a property that is none of
+ * the policy's; what is wrong was said in the line before (SSLCERTVRFY). */
+static bool
+is_guess(const struct context *context, const char *text)
+{
+    return context->ktrust != NULL &&
+           strstr(text, "broker certificate could not be verified") != NULL;
+}
+
 /* A gapless client calls it fatal when a record of it is thrown away, also when
  * it was told to do so because it ends. */
 static bool
@@ -125,7 +134,8 @@ on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
     int64_t held_back = 0;
     bool ours = false;
 
-    if (context == NULL || is_known_noise(facility, text))
+    if (context == NULL || is_known_noise(facility, text) ||
+        is_guess(context, text))
         return;
     ours = is_our_purge(context, facility, text);
     if (!ours && !may_say(context, facility, &held_back))

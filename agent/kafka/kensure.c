@@ -18,7 +18,7 @@
 /* What is known about a target topic until `until_ms`. */
 struct known {
     struct kadmin_topic topic;
-    int64_t max_message_bytes, until_ms;
+    int64_t max_message_bytes, min_in_sync, until_ms;
 };
 
 struct kensure {
@@ -103,10 +103,36 @@ settle_as(struct item *item, enum catalog_event_kind kind)
     memcpy(event->id, item->now.topic.id, sizeof event->id);
 }
 
+#define BROKERS                                                        \
+    ": whoever runs the target has to bring brokers back; until then " \
+    "records wait in the source"
+
+bool
+kensure_stands(const struct kadmin_topic *topic, int64_t min_in_sync,
+    const char *cluster, struct err *err)
+{
+    if (topic->partitions == 0 ||
+        (topic->worst.led && topic->worst.in_sync >= min_in_sync))
+        return false;
+    if (!topic->worst.led)
+        err_set_retry(err, ERR_KAFKA,
+            "%.64s [%d] at %.32s has no leader" BROKERS, topic->name,
+            topic->worst.partition, cluster);
+    else
+        err_set_retry(err, ERR_KAFKA,
+            "%.64s [%d] at %.32s: %d of %d replicas in sync, "
+            "min.insync.replicas %lld" BROKERS,
+            topic->name, topic->worst.partition, cluster, topic->worst.in_sync,
+            topic->worst.replicas, (long long)min_in_sync);
+    return true;
+}
+
 static void
-settle(struct item *item)
+settle(const struct kensure *ensure, struct item *item)
 {
     settle_as(item, CATALOG_TARGET);
+    (void)kensure_stands(&item->now.topic, item->now.min_in_sync,
+        ensure->o->target->alias, &item->event->err);
 }
 
 static void
@@ -305,6 +331,15 @@ all_there(const struct item *items, size_t n)
     return true;
 }
 
+/* 0: it is not told. */
+static int64_t
+number_of(const struct kmake_settings *settings, const char *name)
+{
+    const char *text = kmake_settings_get(settings, name);
+
+    return text != NULL ? strtoll(text, NULL, 10) : 0;
+}
+
 static bool
 ask_limits(struct kensure *ensure, struct item *items, size_t n,
     struct err *err)
@@ -323,13 +358,12 @@ ask_limits(struct kensure *ensure, struct item *items, size_t n,
          kmake_settings_ask(ensure->target, ensure->job, settings, asked, err);
     asked = 0;
     for (size_t i = 0; ok && i < n; i++) {
-        const char *text = NULL;
-
         if (items[i].settled || items[i].limited)
             continue;
-        text = kmake_settings_get(&settings[asked++], "max.message.bytes");
         items[i].now.max_message_bytes =
-            text != NULL ? strtoll(text, NULL, 10) : 0;
+            number_of(&settings[asked], "max.message.bytes");
+        items[i].now.min_in_sync =
+            number_of(&settings[asked++], "min.insync.replicas");
     }
     for (size_t i = 0; i < asked; i++)
         kmake_settings_clear(&settings[i]);
@@ -391,6 +425,7 @@ kensure_topics(struct kensure *ensure, const struct kensure_clusters *clusters,
          * anew must not be taken for the old one. */
         if (known != NULL && !wants[i].anew && known->until_ms > now_ms) {
             items[i].now.max_message_bytes = known->max_message_bytes;
+            items[i].now.min_in_sync = known->min_in_sync;
             items[i].limited = true;
         }
     }
@@ -401,7 +436,7 @@ kensure_topics(struct kensure *ensure, const struct kensure_clusters *clusters,
             continue;
         if (!items[i].limited)
             remember(ensure, &items[i].now);
-        settle(&items[i]);
+        settle(ensure, &items[i]);
     }
     free(items);
 }

@@ -13,6 +13,7 @@
 #include "catalog.h"
 
 struct kadmin;
+struct kadmin_topic;
 struct kensure;
 struct kjob;
 struct ktopics_options;
@@ -26,6 +27,12 @@ struct kensure_clusters {
 struct kensure *kensure_new(const struct ktopics_options *options,
     struct err *err) MUST_CHECK;
 void kensure_free(struct kensure *ensure); /* NULL is fine */
+
+/* True with err when a partition of a topic can take no records now, for want
+ * of a leader or of replicas in sync.  `cluster`: its alias; `min_in_sync` 0:
+ * not told. */
+bool kensure_stands(const struct kadmin_topic *topic, int64_t min_in_sync,
+    const char *cluster, struct err *err);
 
 /* CATALOG_TARGET or CATALOG_WAIT, an event for each want. */
 void kensure_topics(struct kensure *ensure,

@@ -334,8 +334,11 @@ def test_p46_a_certificate_that_has_ended(lab, link, pki):
         link.reset()
         proc.wait_for("a line that says it", lambda: [
             one for one in agent.events("cluster.down")
-            if one["cluster"] == "cloud" and "certificate" in one["error"]])
-        agent.wait_flow(lab.flow, target_up=False)
+            if one["cluster"] == "cloud" and "(notAfter): whoever runs cloud "
+            "has to renew it" in one["error"]])
+        one = agent.wait_flow(lab.flow, target_up=False)
+        assert "expired on" in one["target_reason"], one
+        assert "ssl.ca.location" not in agent.text(), "no setting of ours"
         assert agent.metric("kedge_target_up") == 0
         stood = lab.copied(topic)
     finally:

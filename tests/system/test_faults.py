@@ -184,7 +184,7 @@ def test_handovers_without_a_fault(lab):
 @pytest.mark.limit(200)
 def test_a_broker_of_three_is_killed_and_comes_back(lab, target3):
     """A topic that wants all three in sync waits for it, neither held nor
-    lost; the others go on."""
+    lost, and says so; the others go on."""
     topic = lab.topic("three", partitions=6)
     strict = lab.topic("strict", partitions=2)
     lab.kit.create(target3, f"plant7.{strict}", partitions=2,
@@ -206,11 +206,20 @@ def test_a_broker_of_three_is_killed_and_comes_back(lab, target3):
     def acked(name):
         return sum(one["acked_next"] for (topic, _), one in
                    agent.partitions(lab.flow).items() if topic == name)
+    proc.wait_for("lanes that were lost with the broker", lambda: all(
+        "acked_next" in one for one in agent.partitions(lab.flow).values()))
     stood, before = acked(strict), acked(topic)
     proc.wait_for("the others", lambda: acked(topic) > before + RATE)
     assert acked(strict) == stood, "acks=all means min.insync.replicas"
     for i in range(2):
         agent.wait_partition(lab.flow, strict, i, state="running")
+    one = proc.wait_for("the reason", lambda: agent.partition(
+        lab.flow, strict).get("reason"), 40)
+    for words in (f"plant7.{strict} [", "2 of 3 replicas in sync",
+                  "min.insync.replicas 3: whoever runs the target"):
+        assert words in one, one
+    assert [event for event in agent.events("topic.stands")
+            if event["topic"] == strict]
     target3.start(victim)
     target3.ready(victim)
     lab.delivered(topic, load.stop(), target=target3)

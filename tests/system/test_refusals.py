@@ -1,9 +1,13 @@
 """What cannot go on stops, says why, and goes on when it is mended."""
 
+import contextlib
 import os
 import pathlib
 import re
 import resource
+import socket
+import ssl
+import threading
 import time
 
 import pytest
@@ -185,11 +189,21 @@ def wrong_ca(lab, folder):
     return policyfile.target_side(lab.target, ca=other.ca)
 
 
-def wrong_name(lab, _folder):
-    """The certificate is for localhost and 127.0.0.1."""
-    side = policyfile.target_side(lab.target)
-    side["bootstrap"] = [one.replace("localhost", "127.0.0.2")
-                         for one in side["bootstrap"]]
+def wrong_name(lab, folder):
+    """A certificate of the right authority, for somebody else."""
+    own = pki_module.Pki(folder / "own")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*own.issue("other", san="DNS:elsewhere.test"))
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        while True:
+            one, _ = listener.accept()
+            with one, contextlib.suppress(OSError):
+                context.wrap_socket(one, server_side=True).close()
+    threading.Thread(target=serve, daemon=True).start()
+    side = policyfile.target_side(lab.target, ca=own.ca)
+    side["bootstrap"] = [f"127.0.0.1:{listener.getsockname()[1]}"]
     return side
 
 
@@ -211,9 +225,10 @@ def not_tls_there(lab, _folder):
 
 KEPT_OUT = {
     "a wrong password": (wrong_password, ("authenticat", "SASL", "password")),
-    "another authority": (wrong_ca, ("certificate", "verif")),
+    "another authority": (wrong_ca, (
+        "leads to 'Test authority', a CA that is not trusted",)),
     "a name that is not in the certificate": (wrong_name, (
-        "certificate", "host", "name", "127.0.0.2")),
+        "is not for that name, but for elsewhere.test",)),
     "a broker that wants a certificate": (no_client_certificate, (
         "certificate", "handshake", "SSL", "TLS")),
     "nobody who listens": (nobody_listens, ("refused", "connect")),

@@ -54,6 +54,7 @@ struct memory_topic {
     bool gone;                           /* not listed any more */
     bool waits;                          /* cannot be made at the target */
     enum err_kind waits_for;             /* 0: ERR_KAFKA */
+    bool stands;                         /* takes no records, says the target */
     struct memory_partition partition[MEMORY_WIDTH];
 };
 

@@ -55,7 +55,8 @@ do_ensure(void *self, const struct catalog_want *wants, size_t n)
             err_set_retry(&event.err,
                 topic->waits_for != ERR_NONE ? topic->waits_for : ERR_KAFKA,
                 "it may not be made");
-        }
+        } else if (topic->stands)
+            err_set_retry(&event.err, ERR_KAFKA, "1 of 3 replicas in sync");
         put(memory, &event);
     }
     memory_leave(memory);

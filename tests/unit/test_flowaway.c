@@ -153,8 +153,53 @@ a_target_without_trust_is_down(void **state)
         topic->waits_for = waits_rows[i].kind;
         flowfix_go(&fix, 8000);
         expect_up(&fix, true, waits_rows[i].up);
+        assert_string_equal(fix.report->target_reason,
+            waits_rows[i].up ? "" : "it may not be made");
+        topic->waits = false;
+        flowfix_go(&fix, 8000);
+        expect_up(&fix, true, true);
+        assert_string_equal(fix.report->target_reason, "");
         flowfix_free(&fix);
     }
+}
+
+/* Nothing fails and nothing arrives: the target is asked for the reason, and
+ * long before the next refresh. */
+static void
+a_topic_that_takes_no_records_says_why(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+    int asked;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    fix.options.refresh_ms = 3600000;
+    topic = memory_topic(fix.memory, "t", 1, 10, 100);
+    flowfix_start(&fix);
+    flowfix_go(&fix, 60000); /* what is asked at the start is past */
+    assert_string_equal(flowfix_part(&fix, "t", 0)->reason, "");
+    topic->stands = true;
+    fix.memory->lane[0].acks = 0;
+    memory_append(&topic->partition[0], 10, 100);
+    asked = fix.memory->refreshes;
+    flowfix_go(&fix, 9000);
+    assert_int_equal(fix.memory->refreshes, asked);
+    flowfix_go(&fix, 5000);
+    assert_int_equal(fix.memory->refreshes, asked + 1);
+    assert_int_equal(flowfix_part(&fix, "t", 0)->state, PART_RUNNING);
+    assert_string_equal(flowfix_part(&fix, "t", 0)->reason,
+        "1 of 3 replicas in sync");
+    flowfix_go(&fix, 60000);
+    assert_int_equal(fix.memory->refreshes, asked + 3);
+    topic->stands = false;
+    fix.memory->lane[0].acks = -1;
+    flowfix_go(&fix, 1000);
+    flowfix_order(&fix, FLOW_RESTART); /* asks as well */
+    flowfix_go(&fix, 2000);
+    assert_string_equal(flowfix_part(&fix, "t", 0)->reason, "");
+    assert_true(memory_arrived(&topic->partition[0], 0, 20));
+    flowfix_free(&fix);
 }
 
 /* (P06) */
@@ -207,6 +252,7 @@ main(void)
         cmocka_unit_test(a_flow_waits_for_its_clusters_and_says_so),
         cmocka_unit_test(nothing_is_up_before_it_has_answered),
         cmocka_unit_test(a_target_without_trust_is_down),
+        cmocka_unit_test(a_topic_that_takes_no_records_says_why),
         cmocka_unit_test(a_cluster_is_not_forwarded_to_itself),
         cmocka_unit_test(a_late_list_does_not_disturb_a_drain),
     };

@@ -249,6 +249,7 @@ test_waiting(void **state)
     assert_false(health_ready(health, report, 30000, why, sizeof why));
     assert_string_equal(why, "orders 1 has records to send and none was "
                              "acknowledged for 30 s: no such topic");
+    report->lanes[1].state = LANE_RETAKING;
     report->parts[1].reason[0] = '\0';
     (void)snprintf(report->lanes[1].reason, sizeof report->lanes[1].reason,
         "its ledger is gone");
@@ -260,6 +261,61 @@ test_waiting(void **state)
     assert_true(health_ready(health, report, 31000, why, sizeof why));
     report_free(report);
     health_free(health);
+}
+
+/* Partition 0 of lane 0 has had no acks for 30 s. */
+static const struct {
+    const char *label;
+    const char *part, *lane; /* their reasons; the lane is ours but for ... */
+    bool retaking;           /* ... this */
+    const char *source, *target; /* why they are down */
+    const char *want;
+} reasons[] = {
+    { "nobody knows why", "", "", false, "", "", "" },
+    { "that the lane is ours is no reason", "", "taken over", false, "", "",
+        "" },
+    { "what its topic waits for", "no leader", "taken over", false, "", "",
+        ": no leader" },
+    { "what its lane waits for", "", "it is fenced", true, "", "",
+        ": it is fenced" },
+    { "the target is down, and the lane for that", "no answer", "no answer",
+        true, "", "the certificate expired",
+        ": cloud is down: the certificate expired" },
+    { "the source is down", "", "taken over", false, "connection refused", "",
+        ": plant7 is down: connection refused" },
+};
+
+static void
+test_reasons(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+        struct health *health = health_new(0);
+        struct flow_report *report = reportfix_new();
+        char why[400], want[400];
+
+        print_message("%s\n", reasons[i].label);
+        settle(report);
+        (void)snprintf(report->parts[0].reason, REPORT_TEXT_MAX, "%s",
+            reasons[i].part);
+        (void)snprintf(report->lanes[0].reason, REPORT_TEXT_MAX, "%s",
+            reasons[i].lane);
+        if (reasons[i].retaking)
+            report->lanes[0].state = LANE_RETAKING;
+        (void)snprintf(report->source_reason, REPORT_TEXT_MAX, "%s",
+            reasons[i].source);
+        (void)snprintf(report->target_reason, REPORT_TEXT_MAX, "%s",
+            reasons[i].target);
+        health_note(health, report, 0, 0, 0);
+        health_note(health, report, 0, 0, 29000);
+        assert_false(health_ready(health, report, 30000, why, sizeof why));
+        (void)snprintf(want, sizeof want,
+            "orders 0 has 2 to send and none was acknowledged for 30 s%s",
+            reasons[i].want);
+        assert_string_equal(why, want);
+        report_free(report);
+        health_free(health);
+    }
 }
 
 /* New partitions come in between, and the order changes: what was known of
@@ -359,6 +415,7 @@ main(void)
         cmocka_unit_test(test_stuck),
         cmocka_unit_test(test_taking_over),
         cmocka_unit_test(test_waiting),
+        cmocka_unit_test(test_reasons),
         cmocka_unit_test(test_order_of_partitions),
         cmocka_unit_test(test_live),
         cmocka_unit_test(test_starting),

@@ -199,6 +199,33 @@ what_is_wanted_is_there_or_waits(void **state)
     }
 }
 
+/* It is there and may be used, and takes nothing just now. */
+static void
+a_target_without_a_leader_is_told(void **state)
+{
+    struct scene scene = { 0 };
+    struct catalog_want want = { .source = "in",
+        .target = "out",
+        .partitions = 1 };
+    struct catalog_event got;
+
+    (void)state;
+    scene_open(&scene, true);
+    scene.catalog.ops->ensure(scene.catalog.self, &want, 1);
+    assert_int_equal(event(&scene, &got), CATALOG_TARGET);
+    if (got.err.kind != ERR_NONE)
+        fail_msg("%s", got.err.text);
+    assert_int_equal(rd_kafka_mock_partition_set_leader(scene.fix.to, "out", 1,
+                         -1),
+        0);
+    scene.catalog.ops->ensure(scene.catalog.self, &want, 1);
+    assert_int_equal(event(&scene, &got), CATALOG_TARGET);
+    assert_int_equal(got.partitions, KAFKAFIX_PARTITIONS);
+    assert_non_null(strstr(got.err.text, "out [1] at "));
+    assert_non_null(strstr(got.err.text, "has no leader"));
+    scene_close(&scene);
+}
+
 static void
 nothing_wanted_is_nothing_to_tell(void **state)
 {
@@ -360,6 +387,7 @@ main(void)
         cmocka_unit_test(the_topics_of_the_source_are_listed),
         cmocka_unit_test(another_cluster_at_the_same_address_has_its_own_id),
         cmocka_unit_test(what_is_wanted_is_there_or_waits),
+        cmocka_unit_test(a_target_without_a_leader_is_told),
         cmocka_unit_test(nothing_wanted_is_nothing_to_tell),
         cmocka_unit_test(a_ledger_that_is_there_is_taken_as_it_is),
         cmocka_unit_test(ends_are_asked_once_more_of_a_new_leader),

@@ -101,6 +101,30 @@ test_status(void **state)
 }
 
 static void
+test_why_a_cluster_is_down(void **state)
+{
+    struct flow_report *report = reportfix_new();
+    struct view_flow flow = reportfix_flow(report);
+    const struct view_agent agent = reportfix_agent(&flow, 1);
+    struct json *json;
+    size_t len;
+    char *text;
+
+    (void)state;
+    report->source_up = report->target_up = false;
+    (void)snprintf(report->source_reason, REPORT_TEXT_MAX, "refused");
+    (void)snprintf(report->target_reason, REPORT_TEXT_MAX, "expired");
+    json = view_status(&agent, &flow);
+    text = json_render(json, &len);
+    assert_non_null(strstr(text,
+        "\"source_up\":false,\"target_up\":false,\"source_reason\":"
+        "\"refused\",\"target_reason\":\"expired\","));
+    free(text);
+    json_free(json);
+    report_free(report);
+}
+
+static void
 test_before_the_first_report(void **state)
 {
     struct view_flow flow = reportfix_flow(NULL);
@@ -236,6 +260,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_status),
+        cmocka_unit_test(test_why_a_cluster_is_down),
         cmocka_unit_test(test_before_the_first_report),
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_age),
