@@ -405,6 +405,9 @@ static const struct {
         "the broker's copy is damaged: look at its disk" AGAIN },
 };
 
+/* A topic that was made anew, to brokers whose halves have not both heard. */
+#define INCONSISTENT_TOPIC_ID ((rd_kafka_resp_err_t)103)
+
 /* Codes of brokers that are no verdict, only a moment. */
 static const rd_kafka_resp_err_t passing[] = {
     RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE,
@@ -418,6 +421,8 @@ static const rd_kafka_resp_err_t passing[] = {
     RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR,
     RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH,
     RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH,
+    RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_ID,
+    INCONSISTENT_TOPIC_ID,
     RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE,
     RD_KAFKA_RESP_ERR_PREFERRED_LEADER_NOT_AVAILABLE,
     RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT,
