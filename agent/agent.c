@@ -324,6 +324,12 @@ agent_new(const struct agent_options *options, struct err *err)
     return agent;
 }
 
+bool
+agent_left_clients(const struct agent *agent)
+{
+    return kflow_watch_leaked(agent->watch);
+}
+
 void
 agent_free(struct agent *agent)
 {

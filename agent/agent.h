@@ -42,6 +42,8 @@ struct agent_options {
 struct agent *agent_new(const struct agent_options *options,
     struct err *err) MUST_CHECK;
 void agent_free(struct agent *agent); /* NULL is fine; of a stopped one */
+/* Clients that never end have been left behind: the log stays theirs. */
+bool agent_left_clients(const struct agent *agent);
 
 bool agent_start(struct agent *agent, struct err *err) MUST_CHECK;
 void agent_stop(struct agent *agent);

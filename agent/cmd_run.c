@@ -101,6 +101,7 @@ cmd_run_run(struct cmd_ctx *ctx, int argc, char **argv)
     struct agent *agent = NULL;
     struct log *log = NULL;
     struct err err;
+    bool left_clients;
     int status = read_settings(ctx, argc, argv, &settings);
 
     if (status != CMD_OK)
@@ -122,7 +123,9 @@ cmd_run_run(struct cmd_ctx *ctx, int argc, char **argv)
         agent = agent_new(&options, &err);
     }
     status = agent == NULL ? fail(ctx, &err) : run(ctx, agent);
+    left_clients = agent != NULL && agent_left_clients(agent);
     agent_free(agent);
-    log_free(log);
+    if (!left_clients) /* which may write to it until the process has ended */
+        log_free(log);
     return status;
 }

@@ -203,11 +203,14 @@ runner_free(struct runner *runner)
     flow_free(runner->flow);
     report_free(runner->report);
     health_free(runner->health);
+    /* A client that was left behind may go on using what it was given: wake,
+     * metrics, log and policy, for good. */
+    if (runner->watch != NULL && kflow_watch_leaked(runner->watch))
+        return;
     metrics_free(runner->metrics);
     if (runner->wake_open)
         wake_close(&runner->wake);
-    if (runner->watch == NULL || !kflow_watch_leaked(runner->watch))
-        loaded_drop(runner->loaded);
+    loaded_drop(runner->loaded);
     free(runner);
 }
 
