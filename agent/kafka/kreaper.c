@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 #define POLL_MS 100
-#define LOOK_MS 5 /* how often kreaper_free() looks at what it waits for */
+#define LOOK_MS 5      /* how often kreaper_free() looks at what it waits for */
+#define THREAD_MS 3000 /* and for how long it tries to start a thread */
 
 struct kreaper {
     struct kreaper_options o;
@@ -179,20 +180,25 @@ forget(struct kreaper *reaper)
 }
 
 static void
+count_leaked(struct kreaper *reaper, int64_t cost)
+{
+    reaper->leaked += cost;
+    reaper->left_behind = true;
+    LOG(reaper->o.log, LEVEL_WARN, "sink.leaked",
+        kv_str("flow", reaper->o.flow), kv_int("bytes", cost),
+        kv_str("why",
+            "a client of the target did not end and was left behind; what "
+            "it holds counts against max_in_flight until a restart"));
+}
+
+static void
 leave_behind(struct kreaper *reaper)
 {
     int64_t cost = reaper->in_hand;
 
     forget(reaper);
-    if (!kworker_stop(reaper->worker)) {
-        reaper->leaked += cost;
-        reaper->left_behind = true;
-        LOG(reaper->o.log, LEVEL_WARN, "sink.leaked",
-            kv_str("flow", reaper->o.flow), kv_int("bytes", cost),
-            kv_str("why",
-                "a client of the target did not end and was left behind; what "
-                "it holds counts against max_in_flight until a restart"));
-    }
+    if (!kworker_stop(reaper->worker))
+        count_leaked(reaper, cost);
     reaper->worker = NULL;
 }
 
@@ -235,15 +241,32 @@ kreaper_closed(const struct kreaper *reaper, struct sink_closed *closed)
     *closed = (struct sink_closed){ reaper->ending, reaper->leaked };
 }
 
+/* Those that wait for a thread which cannot be had. */
+static void
+leave_waiting(struct kreaper *reaper)
+{
+    for (; reaper->first != NULL; reaper->first = reaper->first->next) {
+        reaper->ending -= reaper->first->cost;
+        count_leaked(reaper, reaper->first->cost);
+    }
+    reaper->last = &reaper->first;
+}
+
 bool
 kreaper_free(struct kreaper *reaper)
 {
     bool all = true;
+    int64_t until_ms = 0, now_ms;
 
     if (reaper == NULL)
         return true;
     while (reaper->busy || reaper->first != NULL) {
         kreaper_tick(reaper);
+        now_ms = clock_mono_ms(reaper->o.clock);
+        if (reaper->busy || until_ms == 0)
+            until_ms = now_ms + THREAD_MS;
+        else if (now_ms >= until_ms)
+            leave_waiting(reaper);
         if (reaper->busy || reaper->first != NULL)
             (void)poll(NULL, 0, LOOK_MS);
     }

@@ -61,8 +61,9 @@ struct kreaper_options {
 struct kreaper *kreaper_new(const struct kreaper_options *options,
     struct err *err) MUST_CHECK;
 
-/* Waits for all that was given.  False: a client was left behind, and may
- * still hold messages of the source.  NULL is fine. */
+/* Waits for all that was given, or for some seconds where no thread can be
+ * started any more.  False: a client was left behind, and may still hold
+ * messages of the source.  NULL is fine. */
 bool kreaper_free(struct kreaper *kreaper);
 
 /* Takes *client, which is calloc()ed, and what it has. */

@@ -10,6 +10,7 @@
 #include "log.h"
 #include "sinkfix.h"
 
+#include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>
 
@@ -301,6 +302,83 @@ nobody_is_warned_of_what_was_thrown_away_on_purpose(void **state)
     }
 }
 
+/* It is later by a second at each look. */
+static int64_t
+hasty_now(void *ctx)
+{
+    return atomic_fetch_add((atomic_int_fast64_t *)ctx, 1000);
+}
+
+static struct kreaper_client *
+idle_client(struct sinkfix *scene, bool hangs)
+{
+    const struct kconf_options options = { .client = KCONF_DATA,
+        .cluster = &scene->fix.target,
+        .agent = "a1",
+        .flow = "telemetry",
+        .configure = hangs ? may_hang : NULL };
+    struct err err;
+    struct kreaper_client *client = kreaper_open(&options, &err);
+
+    assert_non_null(client);
+    client->cost = COST;
+    return client;
+}
+
+static void
+count_leaks(void *ctx, enum log_level level, const char *event,
+    const struct kv *fields)
+{
+    (void)level;
+    (void)fields;
+    *(int *)ctx += strcmp(event, "sink.leaked") == 0;
+}
+
+/* The end of a flow does not wait for a thread that never comes. */
+static void
+without_a_thread_the_others_are_left_behind(void **state)
+{
+    static struct kreaper_client *stuck_one, *waiting; /* for good */
+    static atomic_int_fast64_t now_ms;
+    static struct clock clock = { hasty_now, hasty_now, &now_ms };
+    static struct log *log;
+    struct sinkfix *scene = *state;
+    pthread_attr_t usual, huge;
+    struct kreaper_client *client;
+    struct err err;
+    int leaks = 0;
+
+    log = log_new(STDERR_FILENO, LEVEL_WARN, clock_system(), &err);
+    log_set_sink(log, count_leaks, &leaks);
+    const struct kreaper_options options = { .flow = "telemetry",
+        .log = log,
+        .clock = &clock,
+        .watch = scene->watch };
+    struct kreaper *reaper = kreaper_new(&options, &err);
+
+    assert_non_null(reaper);
+    stuck_one = client = idle_client(scene, true);
+    waiting = idle_client(scene, false);
+    atomic_store(&stuck.hangs, true);
+    kreaper_give(reaper, &client);
+    assert_int_equal(sem_wait(&stuck.entered), 0);
+    client = waiting;
+    kreaper_give(reaper, &client);
+    /* no address space has room for such a stack */
+    assert_int_equal(pthread_getattr_default_np(&usual), 0);
+    assert_int_equal(pthread_attr_init(&huge), 0);
+    assert_int_equal(pthread_attr_setstacksize(&huge, (size_t)1 << 50), 0);
+    assert_int_equal(pthread_setattr_default_np(&huge), 0);
+    assert_false(kreaper_free(reaper));
+    assert_int_equal(pthread_setattr_default_np(&usual), 0);
+    assert_int_equal(leaks, 2);
+    log_set_sink(log, NULL, NULL);
+    (void)sem_post(&stuck.go);
+    assert_int_equal(sem_wait(&stuck.left), 0);
+    assert_non_null(stuck_one);
+    kreaper_undo(waiting);
+}
+
 int
 main(void)
 {
@@ -313,6 +391,7 @@ main(void)
             sinkfix_set_up),
         cmocka_unit_test_setup(a_client_that_does_not_end_is_left_behind,
             set_up_stuck),
+        TEST(without_a_thread_the_others_are_left_behind, set_up_stuck),
         TEST(nobody_is_warned_of_what_was_thrown_away_on_purpose,
             sinkfix_set_up),
     };
