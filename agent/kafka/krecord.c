@@ -63,11 +63,6 @@ headers_can_be_read(const rd_kafka_message_t *message)
            code == RD_KAFKA_RESP_ERR__NOENT;
 }
 
-/* No setting mends these, and this version passes over no record. */
-#define PASSED_OVER                                                          \
-    "this version leaves out no record, so the way on is a flow of another " \
-    "name that starts behind it (topics.start)"
-
 bool
 krecord_can_be_sent(const struct record *record, struct err *err)
 {
@@ -77,17 +72,17 @@ krecord_can_be_sent(const struct record *record, struct err *err)
     if (time == 0)
         return err_set(err, ERR_KAFKA,
             "the record's time is 0 (1970), which the client library cannot "
-            "send: " PASSED_OVER);
+            "send: " KRECORD_WAY_ON);
     if (time < -1)
         return err_set(err, ERR_KAFKA,
-            "the record's time is %lld, before 1970: " PASSED_OVER,
+            "the record's time is %lld, before 1970: " KRECORD_WAY_ON,
             (long long)time);
     if (message == NULL && record->header_bytes > 0)
         return err_set(err, ERR_KAFKA, "a record with headers of another kind");
     if (message != NULL && !headers_can_be_read(message))
         return err_set(err, ERR_KAFKA,
             "the record's headers cannot be read (or are more than "
-            "100000): " PASSED_OVER);
+            "100000): " KRECORD_WAY_ON);
     return true;
 }
 

@@ -25,6 +25,11 @@ void krecord_release(void *hold);
 /* Borrows; NULL: the record does not come from a message. */
 rd_kafka_message_t *krecord_message(const struct record *record);
 
+/* For a record that no setting mends: nothing passes over one today. */
+#define KRECORD_WAY_ON                                                       \
+    "this version leaves out no record, so the way on is a flow of another " \
+    "name that starts behind it (topics.start)"
+
 bool krecord_can_be_sent(const struct record *record,
     struct err *err) MUST_CHECK;
 

@@ -1,5 +1,6 @@
 #include "kverdict.h"
 #include "kconf.h"
+#include "krecord.h"
 #include "record.h"
 
 /* Failed because something else did. */
@@ -38,7 +39,8 @@ kverdict_not_taken(struct err *err, rd_kafka_error_t *error,
     kconf_err_take(err, error);
     if (code == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
         err_set(err, ERR_KAFKA,
-            "the record has %lld bytes, the client takes at most %d: skip it",
+            "the record has %lld bytes, the client library takes at most "
+            "%d: " KRECORD_WAY_ON,
             (long long)record_bytes(record), KCONF_MESSAGE_MAX_BYTES);
     return code;
 }

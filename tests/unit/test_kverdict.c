@@ -5,6 +5,9 @@
 #include <cmocka.h>
 
 #include "kverdict.h"
+#include "record.h"
+
+#include <string.h>
 
 static const struct {
     const char *label;
@@ -55,11 +58,31 @@ verdicts(void **state)
     }
 }
 
+/* The remedy is one that a person can go today. */
+static void
+a_record_that_no_client_takes_has_a_way_on(void **state)
+{
+    const struct record record = { .value_len = 2000000000 };
+    struct err err;
+
+    (void)state;
+    assert_int_equal(kverdict_not_taken(&err,
+                         rd_kafka_error_new(
+                             RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, "too large"),
+                         &record),
+        RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
+    assert_non_null(strstr(err.text, "2000000000 bytes"));
+    assert_non_null(
+        strstr(err.text, "a flow of another name that starts behind it"));
+    assert_null(strstr(err.text, "skip"));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts),
+        cmocka_unit_test(a_record_that_no_client_takes_has_a_way_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
