@@ -18,6 +18,7 @@ struct kadmin {
     rd_kafka_resp_err_t heard_code;
     char heard[256]; /* what was told last, but for "all are down" */
     bool kept_out;   /* by every broker, until somebody changes something */
+    bool starved;    /* of a broker's thread, which is not tried again */
     bool lost;       /* every broker, since begun_ms */
     bool answered;   /* once at least */
     int64_t begun_ms;
@@ -81,6 +82,8 @@ hear(struct kadmin *admin)
     while ((event = rd_kafka_queue_poll(admin->told, 0)) != NULL) {
         rd_kafka_resp_err_t code = rd_kafka_event_error(event);
 
+        admin->starved =
+            admin->starved || code == RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE;
         if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
             admin->lost = true;
             admin->kept_out =
@@ -115,7 +118,7 @@ waits(struct kadmin *admin, int64_t deadline_ms, const struct kjob *job)
     bool in_vain;
 
     hear(admin);
-    in_vain = admin->lost && !admin->answered &&
+    in_vain = (admin->lost || admin->starved) && !admin->answered &&
               now_ms() >= admin->begun_ms + FIRST_MS;
     return now_ms() < deadline_ms && !kworker_cancelled(job) && !in_vain &&
            !admin->kept_out;
@@ -127,7 +130,7 @@ answered(struct kadmin *admin)
 {
     admin->heard_code = RD_KAFKA_RESP_ERR_NO_ERROR;
     admin->heard[0] = '\0';
-    admin->kept_out = false;
+    admin->kept_out = admin->starved = false; /* of some broker at most */
     admin->answered = true;
 }
 
@@ -137,6 +140,8 @@ unanswered(struct kadmin *admin, rd_kafka_resp_err_t code, struct err *err)
     hear(admin);
     if (code <= 0 && kconf_distrusts(admin->rk, err))
         return false;
+    if (code <= 0 && admin->starved)
+        return kconf_err(err, RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE, NULL);
     if (admin->heard[0] == '\0' || code > 0)
         return kconf_err(err, code, NULL);
     kconf_err(err, admin->kept_out ? admin->heard_code : code, admin->heard);

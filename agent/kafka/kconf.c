@@ -354,6 +354,9 @@ static const struct {
     { RD_KAFKA_RESP_ERR__MSG_TIMED_OUT, ERR_NET, true, AWAY },
     { RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT, ERR_NET, true, AWAY },
     { RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION, ERR_NET, true, AWAY },
+    { RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE, ERR_IO, true,
+        "this machine gives kedge too few threads, one for each broker and "
+        "client: raise TasksMax= of the service, then restart it" },
     { RD_KAFKA_RESP_ERR__SSL, ERR_CERT, true,
         "look at the certificates of both sides" },
     { RD_KAFKA_RESP_ERR__AUTHENTICATION, ERR_LOGIN, false,

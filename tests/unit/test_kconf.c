@@ -364,6 +364,9 @@ static const struct {
         "tried again" },
     { "a password", RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED, NULL,
         ERR_LOGIN, false, "password" },
+    { "threads", RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE, NULL, ERR_IO, true,
+        "; this machine gives kedge too few threads, one for each broker and "
+        "client: raise TasksMax= of the service, then restart it" },
     { "a certificate", RD_KAFKA_RESP_ERR__SSL, NULL, ERR_CERT, true,
         "certificates" },
     { "a permission", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, NULL,
