@@ -36,6 +36,7 @@ struct catalog_list {
     char target_cluster_id[LEDGER_ID_MAX];
     struct catalog_return *returns; /* as far as they can be known */
     size_t n_returns;
+    bool returns_missed; /* some could not be read now: there may be more */
     size_t n;
     struct catalog_topic topics[]; /* of the source, by name */
 };

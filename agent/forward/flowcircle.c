@@ -85,11 +85,15 @@ flowcircle_look(struct flow *flow, const struct catalog_list *list)
         if (topic != NULL && topic->selected && is_ours(flow, back->origin))
             leave_out(flow, topic, back);
     }
-    /* What is selected still, comes from nowhere. */
+    /* What is selected still comes from nowhere, if all could be read. */
     for (struct topic *topic = parts_topics(flow->parts); topic != NULL;
-         topic = topic->next)
-        if (topic->circle && topic->selected)
+         topic = topic->next) {
+        if (!topic->circle || !topic->selected)
+            continue;
+        topic->selected = !list->returns_missed;
+        if (topic->selected)
             let_in(flow, topic);
+    }
 }
 
 void

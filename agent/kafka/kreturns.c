@@ -52,6 +52,7 @@ struct look {
     const struct kjob *job;
     rd_kafka_t *rk;
     size_t left; /* lanes that are wanted */
+    bool missed; /* some could not be read now */
     int64_t bytes, deadline_ms;
 };
 
@@ -172,13 +173,14 @@ meet_all(struct kreturns *returns, const struct catalog_list *list)
 
 /* What passes by itself is for the next look. */
 static void
-say(const struct kreturns *returns, struct seen *seen, const struct err *why)
+unread(struct look *look, struct seen *seen, const struct err *why)
 {
+    look->missed |= why->retry;
     if (why->retry)
         return;
     if (!seen->said)
-        LOG(returns->o->log, LEVEL_WARN, "ledger.unread",
-            kv_str("flow", returns->o->flow),
+        LOG(look->returns->o->log, LEVEL_WARN, "ledger.unread",
+            kv_str("flow", look->returns->o->flow),
             kv_str("ledger", seen->topic.name), kv_str("why", why->text),
             kv_str("hint",
                 "not known whether its flow brings records back in a circle; "
@@ -200,7 +202,7 @@ take_ends(struct kreturns *returns, struct look *look,
 
             place->high = (ends++)->high;
             if (place->high == CATALOG_UNKNOWN)
-                say(returns, seen, err);
+                unread(look, seen, err);
             if (place->next < place->high - KRETURNS_TAIL)
                 place->next = place->high - KRETURNS_TAIL;
             place->wanted = place->high > 0 && place->high > place->next;
@@ -218,8 +220,12 @@ ask_ends(struct kreturns *returns, struct kadmin *source, struct look *look)
 
     for (struct seen *seen = returns->seen; seen != NULL; seen = seen->next)
         n += seen->belongs != OTHERS ? (size_t)seen->topic.partitions : 0;
-    if (n == 0 || (ends = calloc(n, sizeof ends[0])) == NULL)
+    ends = calloc(n + 1, sizeof ends[0]);
+    look->missed = ends == NULL;
+    if (n == 0 || ends == NULL) {
+        free(ends);
         return;
+    }
     n = 0;
     for (struct seen *seen = returns->seen; seen != NULL; seen = seen->next) {
         for (int32_t i = 0;
@@ -364,7 +370,7 @@ hear(struct look *look, struct seen *seen, const rd_kafka_message_t *message)
         place->next = -1; /* the log was truncated: from its tail, next time */
     } else {
         kconf_err(&err, message->err, rd_kafka_message_errstr(message));
-        say(look->returns, seen, &err);
+        unread(look, seen, &err);
     }
     done_with(look, place);
 }
@@ -452,4 +458,5 @@ kreturns_look(struct kreturns *returns, struct kadmin *source,
     if (look.left > 0)
         read_them(&look);
     tell(returns, list);
+    list->returns_missed = look.missed || look.left > 0;
 }

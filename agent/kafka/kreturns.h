@@ -15,8 +15,9 @@
  * Cost:   without such a ledger nothing; with one a question for its ends at
  *         each look, and a client for as long as there is something to read:
  *         KRETURNS_BYTES and KRETURNS_MS at most, the rest at the next look.
- * Errors: what cannot be read is said once in the log and counts as no return:
- *         a client without Describe does not even see that it is there. */
+ * Errors: what may not be read is said once in the log and counts as no return:
+ *         a client without Describe does not even see that it is there.  What
+ *         could not be read for now makes the list say so. */
 #ifndef KEDGE_KRETURNS_H
 #define KEDGE_KRETURNS_H
 

@@ -157,6 +157,7 @@ struct memory {
     const char *source_cluster_id, *target_cluster_id;
     struct catalog_return returns[MEMORY_TOPICS]; /* what it says comes back */
     size_t n_returns;
+    bool returns_missed;
     int freed; /* interfaces */
 };
 

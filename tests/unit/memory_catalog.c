@@ -124,6 +124,7 @@ list(const struct memory *memory)
     assert(list->returns != NULL);
     memcpy(list->returns, memory->returns, sizeof memory->returns);
     list->n_returns = memory->n_returns;
+    list->returns_missed = memory->returns_missed;
     return list;
 }
 

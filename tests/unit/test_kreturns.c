@@ -179,22 +179,39 @@ what_comes_from_elsewhere_is_not(void **state)
     scene_close(&scene);
 }
 
+static const struct {
+    const char *label;
+    rd_kafka_resp_err_t code;
+    bool missed; /* the list says that there may be more */
+} unread_rows[] = {
+    { "it may not be read", RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
+        false },
+    { "a broker that is busy", RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR, true },
+};
+
 /* The list comes all the same, and the next look sees it. */
 static void
 one_that_cannot_be_asked_stops_nothing(void **state)
 {
-    struct scene scene = { 0 };
-
     (void)state;
-    scene_open(&scene);
-    write_header(&scene, scene.target_id);
-    write_entry(&scene, 0, "");
-    rd_kafka_mock_push_request_errors(scene.fix.from, API_LIST_OFFSETS, 2,
-        RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
-        RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
-    expect(&scene, 0);
-    expect(&scene, 1);
-    scene_close(&scene);
+    for (size_t i = 0; i < sizeof unread_rows / sizeof unread_rows[0]; i++) {
+        struct scene scene = { 0 };
+        rd_kafka_resp_err_t code = unread_rows[i].code;
+        struct catalog_list *list;
+
+        print_message("%s\n", unread_rows[i].label);
+        scene_open(&scene);
+        write_header(&scene, scene.target_id);
+        write_entry(&scene, 0, "");
+        rd_kafka_mock_push_request_errors(scene.fix.from, API_LIST_OFFSETS, 2,
+            code, code);
+        list = look(&scene);
+        assert_int_equal(list->n_returns, 0);
+        assert_int_equal(list->returns_missed, unread_rows[i].missed);
+        catalog_list_free(list);
+        expect(&scene, 1);
+        scene_close(&scene);
+    }
 }
 
 int
