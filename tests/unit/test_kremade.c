@@ -95,7 +95,7 @@ port_of(const rd_kafka_mock_cluster_t *mock)
     const char *colon = strrchr(rd_kafka_mock_cluster_bootstraps(mock), ':');
 
     assert_non_null(colon);
-    return atoi(colon + 1);
+    return (int)strtol(colon + 1, NULL, 10);
 }
 
 /* A cluster of one broker, its topic with so many records in it. */

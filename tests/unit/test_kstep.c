@@ -22,7 +22,7 @@ enum {
     HOUR_S = 3600,
     STEPS = 3,
     HEARTBEATS = 2, /* after each step */
-    LOOK_MS = 10,
+    LOOK_NS = 10000000,
     LOOKS = 2000, /* an upper bound, not reached: 20 s */
     API_HEARTBEAT = 12,
 };
@@ -74,7 +74,7 @@ heartbeats(rd_kafka_mock_cluster_t *mock)
 static int
 until_heartbeats(rd_kafka_t *rk, rd_kafka_mock_cluster_t *mock, int wanted)
 {
-    static const struct timespec pause = { .tv_nsec = LOOK_MS * 1000000 };
+    static const struct timespec pause = { .tv_nsec = LOOK_NS };
     int found = heartbeats(mock);
 
     for (int i = 0; i < LOOKS && found < wanted; i++) {
