@@ -42,6 +42,8 @@ struct play {
     int64_t shown_ms, shown_arrived;
     int64_t bytes_at_cut;
     struct playbill bill;
+    sigset_t signals; /* that end it */
+    bool interrupted; /* by one of them */
 };
 
 static int64_t
@@ -127,31 +129,36 @@ move_on(struct play *play, struct err *err)
     return true;
 }
 
-/* What ends the demo: Ctrl-C, a kill, a terminal that goes away. */
+/* What ends the demo: Ctrl-C, a kill, a terminal that goes away; but none that
+ * was ignored when it began (nohup), which would be queued once it is blocked. */
 static void
 fill_signals(sigset_t *set)
 {
+    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction action;
+
     sigemptyset(set);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGHUP);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (sigaction(numbers[i], NULL, &action) == 0 &&
+            action.sa_handler != SIG_IGN)
+            sigaddset(set, numbers[i]);
 }
 
 static bool
-was_interrupted(void)
+was_interrupted(struct play *play)
 {
     const struct timespec now = { 0 };
-    sigset_t set;
 
-    fill_signals(&set);
-    return sigtimedwait(&set, NULL, &now) > 0;
+    if (sigtimedwait(&play->signals, NULL, &now) > 0)
+        play->interrupted = true;
+    return play->interrupted;
 }
 
 static bool
 watch(struct play *play, struct err *err)
 {
-    if (was_interrupted())
-        return err_set_retry(err, ERR_IO, "interrupted");
+    if (was_interrupted(play))
+        return err_set(err, ERR_IO, "interrupted");
     if (!child_runs(play->stage->agent))
         return err_set(err, ERR_IO, "the agent %s",
             child_words(play->stage->agent));
@@ -286,7 +293,7 @@ perform(struct play *play, struct err *err)
     while (play->phase != PHASE_DONE) {
         if (turn(play, err))
             continue;
-        if (play->arrived > 0 && !err->retry) {
+        if (play->arrived > 0 && !play->interrupted) {
             fill_bill(play);
             playbill_proof(play->options->out, play->stage, play->proof,
                 &play->bill);
@@ -300,12 +307,10 @@ perform(struct play *play, struct err *err)
 static bool
 linger(struct play *play, struct err *err)
 {
-    sigset_t set;
     const struct timespec second = { .tv_sec = 1 };
 
-    fill_signals(&set);
     playbill_keep(play->options->out, play->stage);
-    while (sigtimedwait(&set, NULL, &second) <= 0)
+    while (sigtimedwait(&play->signals, NULL, &second) <= 0)
         if (!child_runs(play->stage->agent))
             return err_set(err, ERR_IO, "the agent %s",
                 child_words(play->stage->agent));
@@ -317,17 +322,19 @@ bool
 demo_run(const struct demo_options *options, struct err *err)
 {
     struct play play = { .options = options };
-    sigset_t ours, before;
+    sigset_t before;
     bool ok, keep;
 
     assert(options->records == 0 || (options->records >= LOAD_RECORDS_MIN &&
                                         options->records <= LOAD_RECORDS_MAX));
-    fill_signals(&ours);
-    (void)pthread_sigmask(SIG_BLOCK, &ours, &before);
+    fill_signals(&play.signals);
+    (void)pthread_sigmask(SIG_BLOCK, &play.signals, &before);
     ok = open_play(&play, err) && perform(&play, err) &&
          (!options->keep || linger(&play, err));
-    keep = !ok && !err->retry; /* to look for the cause, if it was no signal */
-    if (!ok && keep && play.stage != NULL)
+    keep = !ok && !play.interrupted; /* to look for the cause */
+    if (!ok)
+        err->retry = play.interrupted;
+    if (keep && play.stage != NULL)
         playbill_failed(options->out, play.stage);
     close_play(&play, keep);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);

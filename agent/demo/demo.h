@@ -5,7 +5,8 @@
  * is cut in the middle and comes back; what arrived is compared with what was
  * produced, record by record.  No network beyond 127.0.0.1, no root, no Java.
  *
- * Thread: the main thread.  SIGINT, SIGTERM and SIGHUP end it.
+ * Thread: the main thread.  SIGINT, SIGTERM and SIGHUP end it, unless they
+ *         were ignored before.
  * Memory: everything is freed, every process ended, when demo_run() returns.
  * Errors: one line; what was found out is on the page as well.  `retry` when
  *         it was interrupted, and nothing is left of it; the folder stays

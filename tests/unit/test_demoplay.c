@@ -15,6 +15,7 @@
 #include "stage.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -160,6 +161,22 @@ clear(const char *folder)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* The only folder in this one. */
+static void
+clear_in(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    char path[2 * PATH_MAX] = "";
+
+    assert_non_null(dir);
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): of a DIR that is ours alone */
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        if (entry->d_name[0] != '.')
+            (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    closedir(dir);
+    clear(path);
+}
+
 static void
 test_an_agent_that_ends_is_a_failure(void **state)
 {
@@ -187,6 +204,50 @@ test_an_agent_that_ends_is_a_failure(void **state)
     stays[strcspn(stays, "\n")] = '\0';
     clear(stays);
     free(text);
+}
+
+static const struct {
+    const char *label;
+    int number;
+    bool ignored;
+    const char *want;
+} signals[] = {
+    { "a hang-up", SIGHUP, false, "interrupted" },
+    { "a hang-up under nohup", SIGHUP, true, "the agent ended with status 1" },
+    { "a kill", SIGTERM, false, "interrupted" },
+};
+
+/* Each is pending when the play begins.  Nothing stays of one that a signal
+ * ended, whoever ignored it sees it go on. */
+static void
+test_what_ends_it_and_what_does_not(void **state)
+{
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
+        FILE *out = fopen("/dev/null", "w");
+        const struct demo_options options = { .records = LOAD_RECORDS_MIN,
+            .program = "/bin/false",
+            .out = out };
+        struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+        sigset_t set, mask;
+        struct err err;
+
+        print_message("%s\n", signals[i].label);
+        assert_non_null(out);
+        sigemptyset(&set);
+        sigaddset(&set, signals[i].number);
+        (void)pthread_sigmask(SIG_BLOCK, &set, &mask);
+        (void)sigaction(signals[i].number, signals[i].ignored ? &ignore : NULL,
+            &before);
+        (void)raise(signals[i].number);
+        assert_false(demo_run(&options, &err));
+        assert_string_equal(err.text, signals[i].want);
+        assert_int_equal(err.retry, !signals[i].ignored);
+        assert_int_equal(fclose(out), 0);
+        if (signals[i].ignored)
+            clear_in(*state);
+        (void)pthread_sigmask(SIG_SETMASK, &mask, NULL);
+        (void)sigaction(signals[i].number, &before, NULL);
+    }
 }
 
 /* The page, with one record missing of 1000 and one that came twice. */
@@ -274,6 +335,7 @@ main(void)
         cmocka_unit_test(test_progress_is_not_too_wide),
         TEST(test_a_stage_is_ready_and_leaves_nothing),
         TEST(test_an_agent_that_ends_is_a_failure),
+        TEST(test_what_ends_it_and_what_does_not),
         TEST(test_the_page_says_what_did_not_hold),
         TEST(test_the_page_says_what_it_does_not_prove),
     };
