@@ -215,15 +215,6 @@ static const struct assertion {
         "records of aborted transactions would be forwarded" },
 };
 
-static bool
-is_one_of(const char *text, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        if (strcmp(text, *words) == 0)
-            return true;
-    return false;
-}
-
 void
 flowrules_assertions(const struct judge *judge, const struct policy_flow *flow)
 {
@@ -232,7 +223,7 @@ flowrules_assertions(const struct judge *judge, const struct policy_flow *flow)
         const struct yaml *value =
             judge_said(judge, flow, one->section, one->key);
 
-        if (value == NULL || is_one_of(value->text, one->words))
+        if (value == NULL || nearest_is(value->text, one->words))
             continue;
         findings_add(judge->found, one->code, SEVERITY_REFUSE, value->at,
             "%s: %.40s: %s", one->key, value->text, one->why);

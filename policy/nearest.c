@@ -53,6 +53,15 @@ is_near(const char *a, const char *b, int *distance)
     return *distance >= 0 && *distance <= limit && *distance < (int)strlen(b);
 }
 
+bool
+nearest_is(const char *text, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (strcmp(text, *words) == 0)
+            return true;
+    return false;
+}
+
 const char *
 nearest_word(const char *text, const char *const *words)
 {

@@ -16,6 +16,9 @@
  * one of the words is too long. */
 int nearest_distance(const char *a, const char *b);
 
+/* Is it one of `words` (ends in NULL), letter by letter? */
+bool nearest_is(const char *text, const char *const *words);
+
 /* The one of `words` (ends in NULL) that is near enough; NULL: none is. */
 const char *nearest_word(const char *text, const char *const *words);
 

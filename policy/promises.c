@@ -68,15 +68,6 @@ add_node(struct block *block, const struct yaml *node)
 
 /* ---- the promises --------------------------------------------------------- */
 
-static bool
-is_one_of(const char *text, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        if (strcmp(text, *words) == 0)
-            return true;
-    return false;
-}
-
 /* What has to be written, where, and in which words. */
 static const struct promise {
     const char *code, *section, *key;
@@ -143,7 +134,7 @@ check_promise(const struct promise *promise, const struct policy_flow *flow,
         return true;
     }
     if (value->kind != YAML_TEXT || is_unclear(value) ||
-        is_one_of(value->text, promise->words))
+        nearest_is(value->text, promise->words))
         return false;
     if (flow->at_source)
         findings_add(found, promise->code, SEVERITY_REFUSE, value->at,
@@ -199,7 +190,7 @@ add_rest(struct block *block, const struct yaml *node, const char *section,
     if (own == NULL || own->kind != YAML_MAP)
         return;
     for (const struct yaml *c = own->first; c != NULL; c = c->next) {
-        if (is_one_of(c->key, besides) || is_unclear(c) ||
+        if (nearest_is(c->key, besides) || is_unclear(c) ||
             !fields_has(what, c->key))
             continue;
         add(block, ", %s: ", c->key);

@@ -39,6 +39,9 @@ test_word(void **state)
     assert_null(nearest_word("deflate", words));
     assert_null(nearest_word("", words));
     assert_null(nearest_word("zstd", NULL));
+    assert_true(nearest_is("zstd", words));
+    assert_false(nearest_is("ZSTD", words));
+    assert_false(nearest_is("zst", words));
 }
 
 static const struct field_table *
