@@ -4,6 +4,7 @@
 #include "kflow.h"
 #include "loaded.h"
 #include "policy.h"
+#include "selection.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ struct runner {
     bool wake_open;
     struct wake wake;
     struct metrics *metrics;
+    char selection[LEDGER_SELECTION_MAX];
     struct flow *flow;
     struct flow_report *report; /* the newest, NULL before the first */
     struct health *health;
@@ -29,6 +31,13 @@ static bool
 wants(void *ctx, const char *topic, const char **why)
 {
     return policy_flow_wants(ctx, topic, why);
+}
+
+static bool
+selected(void *ctx, const char *selection, const char *topic)
+{
+    (void)ctx;
+    return selection_has(selection, topic);
 }
 
 /* The names that a flow has in Kafka. */
@@ -110,6 +119,8 @@ make_flow(struct runner *runner, const struct runner_options *options,
             .from = flow->from_name,
             .to = flow->to_name },
         .wants = wants,
+        .selected = selected,
+        .selection = runner->selection,
         .wants_ctx = (void *)(uintptr_t)flow,
         .fingerprint = policy_fingerprint(flow),
         .start = start_of(flow),
@@ -187,6 +198,7 @@ runner_start(const struct runner_options *options, struct err *err)
     runner->watch = options->watch;
     runner->policy = options->flow;
     runner->signature = loaded_signature(options->loaded, options->flow);
+    selection_text(options->flow, runner->selection, sizeof runner->selection);
     if (!start(runner, options, err)) {
         err_wrap(err, "flow %s", options->flow->name);
         runner_free(runner);

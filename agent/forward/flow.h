@@ -40,16 +40,24 @@
  * skipped, with this reason. */
 typedef bool flow_wants_fn(void *ctx, const char *topic, const char **why);
 
+/* Did that selection, of this policy or an earlier one, have the topic?  True
+ * as well when it cannot be told.  Called on the flow's thread, after a change
+ * of topics. */
+typedef bool flow_selected_fn(void *ctx, const char *selection,
+    const char *topic);
+
 struct flow_options {
     const char *name, *agent; /* copied */
     struct route route;       /* its texts are copied */
     flow_wants_fn *wants;
-    void *wants_ctx;
-    uint64_t fingerprint;        /* of topics and start */
-    enum start start;            /* for what exists at the first start */
-    int64_t start_wall_ms;       /* of START_TIME */
-    int64_t refresh_ms;          /* how often topics are looked at */
-    int64_t commit_interval_ms;  /* 0: 500 */
+    flow_selected_fn *selected;
+    void *wants_ctx;            /* of both */
+    const char *selection;      /* what selected() reads; as long as the flow */
+    uint64_t fingerprint;       /* of topics and start */
+    enum start start;           /* for what exists at the first start */
+    int64_t start_wall_ms;      /* of START_TIME */
+    int64_t refresh_ms;         /* how often topics are looked at */
+    int64_t commit_interval_ms; /* 0: 500 */
     int64_t max_in_flight_bytes; /* at least 1 MiB */
     int64_t bytes_per_second;    /* 0: no limit */
     int64_t drain_ms;            /* how long draining may take; 0: 25000 */

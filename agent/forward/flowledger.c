@@ -5,10 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static bool
+selected(void *ctx, const char *selection, const char *topic)
+{
+    const struct flow *flow = ctx;
+
+    return flow->o.selected(flow->o.wants_ctx, selection, topic);
+}
+
 static const struct lanes_ops lanes_ops = {
     .resolve = flowsource_resolve,
     .open = flowlane_open,
     .close = flowlane_close,
+    .selected = selected,
     .drop = flowlane_drop,
     .ask_ends = flowtopics_ask_ends,
 };
@@ -33,6 +42,7 @@ make_lanes(struct flow *flow, int32_t n_lanes, struct err *err)
         .to = flow->to,
         .rename = flow->rename,
         .fingerprint = flow->o.fingerprint,
+        .selection = flow->o.selection,
         .start = flow->o.start,
         .start_wall_ms = flow->o.start_wall_ms,
         .commit_interval_ms = flow->o.commit_interval_ms,

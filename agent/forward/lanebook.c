@@ -114,7 +114,8 @@ open_part(struct lanes *lanes, struct part *part)
 }
 
 /* Without an entry the partition is new: it begins at its beginning.  `latest`
- * that was named by an earlier owner means the time when it was named. */
+ * that was named by an earlier owner, or for a flow that began before this
+ * owner took the lane, means that time. */
 static void
 resolve_part(struct lanes *lanes, const struct lane *lane, struct part *part)
 {
@@ -127,7 +128,9 @@ resolve_part(struct lanes *lanes, const struct lane *lane, struct part *part)
             .target_offset = TRACKER_NOTHING,
         };
         start = START_EARLIEST;
-    } else if (start == START_LATEST && part->entry.term != lane->term) {
+    } else if (start == START_LATEST &&
+               (part->entry.term != lane->term ||
+                   part->entry.start_wall_ms != lane->claimed_wall_ms)) {
         start = START_TIME;
     }
     part->phase = PHASE_RESOLVING;

@@ -35,6 +35,9 @@ struct lanes_ops {
     void (*open)(void *ctx, struct part *part);
     /* Stop reading; what is on the wire may still be acknowledged. */
     void (*close)(void *ctx, struct part *part);
+    /* Did that selection, of a header, have the topic?  True as well when it
+     * cannot be told. */
+    bool (*selected)(void *ctx, const char *selection, const char *topic);
     /* The lane is gone: what is queued or on the wire is given up. */
     void (*drop)(void *ctx, int32_t lane);
     /* Where do the lane's target partitions end?  Note it as target_end of
@@ -45,7 +48,9 @@ struct lanes_ops {
 struct lanes_options {
     const char *flow, *agent, *from, *to, *rename; /* borrowed for life */
     uint64_t fingerprint;                          /* of topics and start */
-    enum start start; /* for what exists at the first start */
+    const char *selection; /* borrowed for life; what selected() reads; one
+                            * that is too long for the header is not told */
+    enum start start;      /* for what exists at the first start */
     int64_t start_wall_ms;
     int64_t commit_interval_ms; /* at least 1 */
     int32_t n_lanes;            /* partitions of the ledger */

@@ -59,6 +59,9 @@ lanetake_header(const struct lanes *lanes, const struct lane *lane,
         "%s", lanes->source_cluster_id);
     (void)snprintf(header->ledger_topic_id, sizeof header->ledger_topic_id,
         "%s", lanes->ledger_topic_id);
+    if (strlen(o->selection) < sizeof header->selection)
+        (void)snprintf(header->selection, sizeof header->selection, "%s",
+            o->selection);
     (void)snprintf(header->flow, sizeof header->flow, "%s", o->flow);
     (void)snprintf(header->from, sizeof header->from, "%s", o->from);
     (void)snprintf(header->to, sizeof header->to, "%s", o->to);
@@ -108,13 +111,20 @@ fold(struct lanes *lanes, struct lane *lane, const struct ledger_batch *read,
 }
 
 /* Partitions that the policy's `start` is for get an entry that says so by
- * name, so that whoever resolves it later knows from when it counts. */
+ * name, so that whoever resolves it later knows from when it counts: what is
+ * there at the flow's first start, and after a change of topics what `before`
+ * did not select.  The rest is new and begins at its beginning. */
 static void
-name_starts(struct lanes *lanes, struct lane *lane, int64_t since_wall_ms)
+name_starts(struct lanes *lanes, struct lane *lane, const char *before,
+    int64_t since_wall_ms)
 {
     for (struct part *part = parts_of_lane(lanes->o.parts, lane->number);
          part != NULL; part = part->next_in_lane) {
         if (part->known || !part->topic->selected || !part->topic->exists)
+            continue;
+        if (before != NULL &&
+            (before[0] == '\0' || lanes->o.ops->selected(lanes->o.ctx, before,
+                                      part->topic->name)))
             continue;
         part->entry = (struct ledger_entry){
             .next_offset = LEDGER_UNRESOLVED,
@@ -144,9 +154,9 @@ lanetake_snapshot(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     lanetake_header(lanes, lane, lane->claimed_wall_ms, &ours);
     ours.first_start_wall_ms = first;
     if (!lane->has_header)
-        name_starts(lanes, lane, first);
+        name_starts(lanes, lane, NULL, first);
     else if (lane->header.fingerprint != ours.fingerprint)
-        name_starts(lanes, lane, lane->claimed_wall_ms);
+        name_starts(lanes, lane, lane->header.selection, lane->claimed_wall_ms);
     else
         ours.changed_start_wall_ms = lane->header.changed_start_wall_ms;
     lane->header = ours;

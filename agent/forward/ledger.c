@@ -38,6 +38,7 @@ static const struct field header_fields[] = {
     { "rename", FORM_NAME, AT(ledger_header, rename), 0 },
     { "delivery", FORM_NAME, AT(ledger_header, delivery), 0 },
     { "fingerprint", FORM_HEX64, AT(ledger_header, fingerprint), 0 },
+    { "selection", FORM_TEXT, AT(ledger_header, selection), 0 },
     { "first_start", FORM_INT64, AT(ledger_header, first_start_wall_ms), 0 },
     { "changed_start", FORM_INT64, AT(ledger_header, changed_start_wall_ms),
         0 },

@@ -30,6 +30,8 @@
 #define LEDGER_ID_MAX 64       /* a cluster id, a topic id, a nonce */
 #define LEDGER_ALIAS_MAX 41    /* names of clusters and flows */
 #define LEDGER_LANES_MAX 10000 /* partitions that a ledger may have */
+#define LEDGER_SELECTION_MAX \
+    512 /* so that a header is no larger than an entry */
 #define LEDGER_AGENT_MAX 65
 
 enum ledger_kind { LEDGER_HEADER, LEDGER_CLAIM, LEDGER_ENTRY, LEDGER_MARK };
@@ -40,9 +42,10 @@ struct ledger_header {
     char ledger_topic_id[LEDGER_ID_MAX];
     char flow[LEDGER_ALIAS_MAX];
     char from[LEDGER_ALIAS_MAX], to[LEDGER_ALIAS_MAX];
-    char rename[32];               /* "prefix:." or "identity" */
-    char delivery[32];             /* "at-least-once" */
-    uint64_t fingerprint;          /* of topics and start */
+    char rename[32];                      /* "prefix:." or "identity" */
+    char delivery[32];                    /* "at-least-once" */
+    uint64_t fingerprint;                 /* of topics and start */
+    char selection[LEDGER_SELECTION_MAX]; /* which topics; empty: not told */
     int64_t first_start_wall_ms;   /* this and below: by the brokers' clock */
     int64_t changed_start_wall_ms; /* when the fingerprint last changed */
 };

@@ -2,6 +2,7 @@
  * say of a pattern is true of every name that it matches, and of names at
  * all. */
 #include "match.h"
+#include "selection.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -33,6 +34,18 @@ ends(const char *topic, const char *tail)
     return len >= n && strcmp(topic + len - n, tail) == 0;
 }
 
+/* A selection may come from anywhere. */
+static void
+select_by(const uint8_t *data, size_t size)
+{
+    char text[600];
+
+    size = size < sizeof text ? size : sizeof text - 1;
+    memcpy(text, data, size);
+    text[size] = '\0';
+    (void)selection_has(text, "plant.orders");
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -46,6 +59,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (match == NULL)
         return 0;
+    select_by(data, size);
     take_line(&data, &size, pattern, sizeof pattern);
     take_line(&data, &size, topic, sizeof topic);
     exact = match_stem(pattern, stem, sizeof stem);

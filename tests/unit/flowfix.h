@@ -23,6 +23,14 @@ struct flowfix {
     const char *undecided; /* one of which it cannot be told */
 };
 
+/* A selection is the names of the topics here. */
+static inline bool
+flowfix_selected(void *ctx, const char *selection, const char *topic)
+{
+    (void)ctx;
+    return strstr(selection, topic) != NULL;
+}
+
 static inline bool
 flowfix_wants(void *ctx, const char *topic, const char **why)
 {
@@ -46,6 +54,8 @@ flowfix_init(struct flowfix *fix, int32_t lanes)
         .agent = "agent-1",
         .route = { RENAME_IDENTITY, ".", "plant", "cloud" },
         .wants = flowfix_wants,
+        .selected = flowfix_selected,
+        .selection = "t",
         .wants_ctx = fix,
         .fingerprint = 7,
         .refresh_ms = 5000,

@@ -53,6 +53,13 @@ lanefix_ops_close(void *ctx, struct part *part)
     ((struct lanefix *)ctx)->closes++;
 }
 
+static inline bool
+lanefix_ops_selected(void *ctx, const char *selection, const char *topic)
+{
+    (void)ctx;
+    return strstr(selection, topic) != NULL;
+}
+
 static inline void
 lanefix_ops_drop(void *ctx, int32_t lane)
 {
@@ -75,7 +82,7 @@ lanefix_ops_ask_ends(void *ctx, int32_t lane)
 }
 
 static const struct lanes_ops lanefix_ops = { lanefix_ops_resolve,
-    lanefix_ops_open, lanefix_ops_close, lanefix_ops_drop,
+    lanefix_ops_open, lanefix_ops_close, lanefix_ops_selected, lanefix_ops_drop,
     lanefix_ops_ask_ends };
 
 static inline void
@@ -107,6 +114,7 @@ lanefix_init(struct lanefix *fix)
         .to = "cloud",
         .rename = "identity",
         .fingerprint = 7,
+        .selection = "t",
         .commit_interval_ms = 100,
         .n_lanes = 1,
         .group = memory_group(fix->memory),

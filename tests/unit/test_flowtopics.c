@@ -213,11 +213,14 @@ a_flow_begins_where_the_policy_says(void **state)
 
 static const struct changed_row {
     const char *label;
-    uint64_t fingerprint; /* of the second start; 7: nothing changed */
-    int64_t first;        /* that arrives of the newly matched topic */
+    uint64_t fingerprint;  /* of the second start; 7: nothing changed */
+    const char *selection; /* of the first start */
+    int64_t first;         /* that arrives of the topic */
 } changed_rows[] = {
-    { "start is for what a changed policy newly matches", 8, 40 },
-    { "without a change what is new is read from its beginning", 7, 0 },
+    { "start is for what a changed policy newly matches", 8, "t", 40 },
+    { "without a change what is new is read from its beginning", 7, "t", 0 },
+    { "so is what the earlier policy matched already", 8, "t young", 0 },
+    { "and what cannot be told, since its patterns did not fit", 8, "", 0 },
 };
 
 static void
@@ -235,10 +238,12 @@ a_changed_policy_applies_start_anew(void **state)
         topic = memory_topic(fix.memory, "t", 1, 40, 100);
         young = memory_topic(fix.memory, "young", 1, 40, 100);
         fix.unwanted = "young";
+        fix.options.selection = row->selection;
         flowfix_start(&fix);
         flowfix_stop(&fix);
         memory_append(&topic->partition[0], 10, 100);
         fix.unwanted = NULL;
+        fix.options.selection = "t young";
         fix.options.fingerprint = row->fingerprint;
         flowfix_start(&fix);
         memory_append(&young->partition[0], 5, 100);

@@ -284,6 +284,40 @@ what_begins_is_written_in_the_brokers_time(void **state)
     lanefix_end(&fix);
 }
 
+/* `latest` of a flow's first start is one moment for all its lanes: one that
+ * gets its header later, after a crash, does not count from then. */
+static void
+a_lane_made_late_begins_when_the_flow_did(void **state)
+{
+    static const struct {
+        const char *label;
+        int64_t age_ms;
+        enum start start;
+        int64_t since_ms; /* at least */
+    } rows[] = {
+        { "the flow begins now", 0, START_LATEST, 0 },
+        { "it began a minute ago", 60000, START_TIME, MEMORY_WALL - 60000 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct lanefix fix;
+
+        print_message("  %s\n", rows[i].label);
+        lanefix_init(&fix);
+        fix.lanes->o.start = START_LATEST;
+        if (rows[i].age_ms > 0)
+            fix.lanes->first_start_wall_ms = MEMORY_WALL - rows[i].age_ms;
+        lanefix_start(&fix);
+        lanefix_go(&fix, 100);
+        assert_true(fix.resolves > 0);
+        assert_int_equal(fix.start, rows[i].start);
+        if (rows[i].since_ms > 0)
+            assert_int_equal(fix.start_wall_ms, rows[i].since_ms);
+        lanefix_end(&fix);
+    }
+}
+
 static const struct end_row {
     const char *label;
     int64_t ends[2]; /* the first answer and the second, 30 s later */
@@ -460,6 +494,7 @@ main(void)
         cmocka_unit_test(a_header_that_comes_too_late_makes_it_leave),
         cmocka_unit_test(new_or_lost_is_told_apart),
         cmocka_unit_test(what_begins_is_written_in_the_brokers_time),
+        cmocka_unit_test(a_lane_made_late_begins_when_the_flow_did),
         cmocka_unit_test(the_target_has_to_end_behind_what_it_acknowledged),
         cmocka_unit_test(ends_that_cannot_be_asked_are_asked_again),
         cmocka_unit_test(what_is_repeated_is_counted_once),

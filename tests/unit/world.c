@@ -99,6 +99,15 @@ ops_drop(void *ctx, int32_t lane)
 }
 
 static bool
+ops_selected(void *ctx, const char *selection, const char *topic)
+{
+    (void)ctx;
+    (void)selection;
+    (void)topic;
+    return true; /* its policy never changes */
+}
+
+static bool
 ops_ask_ends(void *ctx, int32_t lane)
 {
     (void)lane;
@@ -107,7 +116,7 @@ ops_ask_ends(void *ctx, int32_t lane)
 }
 
 static const struct lanes_ops lanes_ops = { ops_resolve, ops_open, ops_close,
-    ops_drop, ops_ask_ends };
+    ops_selected, ops_drop, ops_ask_ends };
 
 /* --- agents --- */
 
@@ -120,6 +129,7 @@ birth(struct world *world, int number)
         .from = "a",
         .to = "b",
         .rename = "identity",
+        .selection = "",
         .start = world->rules.latest ? START_LATEST : START_EARLIEST,
         .commit_interval_ms = 1,
         .n_lanes = 1,
