@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct flowfix {
     struct memory *memory;
@@ -69,6 +70,37 @@ flowfix_init(struct flowfix *fix, int32_t lanes)
         .clock = &fix->memory->clock,
         .wake = &fix->memory->wake,
         .metrics = fix->metrics };
+}
+
+/* How many lines of this event, at INFO and above. */
+struct flowfix_lines {
+    const char *event;
+    int n;
+};
+
+static inline void
+flowfix_on_line(void *ctx, enum log_level level, const char *event,
+    const struct kv *fields)
+{
+    struct flowfix_lines *lines = ctx;
+
+    (void)level;
+    (void)fields;
+    lines->n += strcmp(event, lines->event) == 0;
+}
+
+/* Before the flow is made; the log is freed by the test, after it. */
+static inline struct log *
+flowfix_count(struct flowfix *fix, struct flowfix_lines *lines)
+{
+    struct err err;
+    struct log *log =
+        log_new(STDERR_FILENO, LEVEL_INFO, &fix->memory->clock, &err);
+
+    assert_non_null(log);
+    log_set_sink(log, flowfix_on_line, lines);
+    fix->options.log = log;
+    return log;
 }
 
 static inline void

@@ -7,23 +7,6 @@
 
 #include "flowfix.h"
 
-#include <unistd.h>
-
-struct lines {
-    int n; /* of this event, at INFO and above */
-    const char *event;
-};
-
-static void
-on_line(void *ctx, enum log_level level, const char *event,
-    const struct kv *fields)
-{
-    struct lines *lines = ctx;
-
-    (void)fields;
-    lines->n += level <= LEVEL_INFO && strcmp(event, lines->event) == 0;
-}
-
 /* Ten minutes of it. */
 static const struct outage_row {
     const char *label;
@@ -63,19 +46,15 @@ an_outage_is_few_lines_a_minute(void **state)
 {
     for (size_t i = 0; i < sizeof outage_rows / sizeof outage_rows[0]; i++) {
         const struct outage_row *row = &outage_rows[i];
-        struct lines lines = { .event = "flow.state" };
+        struct flowfix_lines lines = { .event = "flow.state" };
         struct flowfix fix;
-        struct err err;
         struct log *log;
 
         (void)state;
         print_message("  %s\n", row->label);
         flowfix_init(&fix, 1);
         memory_topic(fix.memory, "t", 1, 10, 100);
-        log = log_new(STDERR_FILENO, LEVEL_DEBUG, &fix.memory->clock, &err);
-        assert_non_null(log);
-        log_set_sink(log, on_line, &lines);
-        fix.options.log = log;
+        log = flowfix_count(&fix, &lines);
         begin(&fix, row);
         flowfix_go(&fix, 600000);
         print_message("    %d lines\n", lines.n);

@@ -7,38 +7,6 @@
 
 #include "flowfix.h"
 
-#include <unistd.h>
-
-struct lines {
-    int n; /* of this event */
-    const char *event;
-};
-
-static void
-on_line(void *ctx, enum log_level level, const char *event,
-    const struct kv *fields)
-{
-    struct lines *lines = ctx;
-
-    (void)level;
-    (void)fields;
-    lines->n += strcmp(event, lines->event) == 0;
-}
-
-/* Of a fixture whose flow is not made yet; freed by the test. */
-static struct log *
-count_lines(struct flowfix *fix, struct lines *lines)
-{
-    struct err err;
-    struct log *log =
-        log_new(STDERR_FILENO, LEVEL_INFO, &fix->memory->clock, &err);
-
-    assert_non_null(log);
-    log_set_sink(log, on_line, lines);
-    fix->options.log = log;
-    return log;
-}
-
 static void
 say(struct flowfix *fix, const struct source_event *event)
 {
@@ -150,14 +118,14 @@ what_the_source_refuses_names_who_can_mend_it(void **state)
 {
     for (size_t i = 0; i < sizeof failed_rows / sizeof failed_rows[0]; i++) {
         struct source_event event = { .kind = SOURCE_FAILED, .part = 0 };
-        struct lines lines = { .event = "partition.held" };
+        struct flowfix_lines lines = { .event = "partition.held" };
         struct flowfix fix;
         struct log *log;
 
         (void)state;
         print_message("  %s\n", failed_rows[i].label);
         flowfix_init(&fix, 1);
-        log = count_lines(&fix, &lines);
+        log = flowfix_count(&fix, &lines);
         memory_topic(fix.memory, "t", 1, 10, 100);
         flowfix_start(&fix);
         err_set(&event.err, failed_rows[i].kind, "a reason");
@@ -177,14 +145,14 @@ what_the_source_refuses_names_who_can_mend_it(void **state)
 static void
 a_topic_that_is_not_listed_any_more_is_said(void **state)
 {
-    struct lines lines = { .event = "topic.missing" };
+    struct flowfix_lines lines = { .event = "topic.missing" };
     struct memory_topic *topic, *other;
     struct flowfix fix;
     struct log *log;
 
     (void)state;
     flowfix_init(&fix, 2);
-    log = count_lines(&fix, &lines);
+    log = flowfix_count(&fix, &lines);
     topic = memory_topic(fix.memory, "t", 1, 10, 100);
     other = memory_topic(fix.memory, "other", 1, 10, 100);
     flowfix_start(&fix);
@@ -243,7 +211,7 @@ a_topic_that_is_missing_at_the_start_is_said(void **state)
 static void
 without_memory_it_is_tried_again(void **state)
 {
-    struct lines held = { .event = "partition.held" };
+    struct flowfix_lines held = { .event = "partition.held" };
 
     for (int times = 1; times < 6; times++) {
         struct memory_topic *topic;
@@ -252,7 +220,7 @@ without_memory_it_is_tried_again(void **state)
 
         (void)state;
         flowfix_init(&fix, 1);
-        log = count_lines(&fix, &held);
+        log = flowfix_count(&fix, &held);
         topic = memory_topic(fix.memory, "t", 3, 10, 100);
         fix.memory->source_no_memory = times; /* of resolve() */
         flowfix_start(&fix);
@@ -273,13 +241,13 @@ without_memory_it_is_tried_again(void **state)
 static void
 a_partition_that_cannot_be_read_is_said(void **state)
 {
-    struct lines lines = { .event = "partition.held" };
+    struct flowfix_lines lines = { .event = "partition.held" };
     struct flowfix fix;
     struct log *log;
 
     (void)state;
     flowfix_init(&fix, 1);
-    log = count_lines(&fix, &lines);
+    log = flowfix_count(&fix, &lines);
     memory_topic(fix.memory, "t", 1, 10, 100);
     fix.memory->read_refused = true;
     flowfix_start(&fix);
