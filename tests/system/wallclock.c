@@ -21,13 +21,18 @@
 #define SLICE_NS 20000000
 #define LONG_AGO 1000000000 /* no uptime is that long, so it is wall time */
 
+typedef int wait_fn(pthread_cond_t *, pthread_mutex_t *,
+    const struct timespec *);
+
 static const volatile int64_t *step;
+static wait_fn *real;
 
 __attribute__((constructor)) static void
 begin(void)
 {
     int fd = open(getenv("WALLCLOCK"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
     if (ftruncate(fd, sizeof *step) == -1)
         abort();
     step = mmap(NULL, sizeof *step, PROT_READ, MAP_SHARED, fd, 0);
@@ -70,9 +75,6 @@ time(time_t *at)
     return now.tv_sec;
 }
 
-typedef int wait_fn(pthread_cond_t *, pthread_mutex_t *,
-    const struct timespec *);
-
 static int
 earlier(const struct timespec *a, const struct timespec *b)
 {
@@ -84,12 +86,9 @@ int
 pthread_cond_timedwait(pthread_cond_t *restrict cond,
     pthread_mutex_t *restrict lock, const struct timespec *restrict until)
 {
-    static wait_fn *real;
     struct timespec now, at;
     int result;
 
-    if (real == NULL)
-        *(void **)&real = dlsym(RTLD_NEXT, "pthread_cond_timedwait");
     if (until->tv_sec < LONG_AGO)
         return real(cond, lock, until);
     do {
