@@ -247,6 +247,40 @@ a_revoked_lane_writes_its_last_entries(void **state)
     lanefix_end(&fix);
 }
 
+/* Whoever reads it later may have another clock. */
+static void
+what_begins_is_written_in_the_brokers_time(void **state)
+{
+    struct lanefix fix;
+    const struct memory_lane *lane;
+    int named = 0, headers = 0;
+
+    (void)state;
+    lanefix_init(&fix);
+    fix.lanes->o.start = START_LATEST;
+    fix.ahead_ms = 7200000;
+    lanefix_start(&fix);
+    lane = &fix.memory->lane[0];
+    for (size_t i = 0; i < lane->n_log; i++) {
+        const struct ledger_record *record = &lane->log[i];
+
+        if (record->kind == LEDGER_HEADER) {
+            headers++;
+            assert_in_range(record->header.first_start_wall_ms, MEMORY_WALL,
+                MEMORY_WALL + 60000);
+            assert_in_range(record->header.changed_start_wall_ms, MEMORY_WALL,
+                MEMORY_WALL + 60000);
+        } else if (record->kind == LEDGER_ENTRY) {
+            named++;
+            assert_in_range(record->entry.start_wall_ms, MEMORY_WALL,
+                MEMORY_WALL + 60000);
+        }
+    }
+    assert_int_equal(headers, 1);
+    assert_int_equal(named, 2);
+    lanefix_end(&fix);
+}
+
 static const struct finish_row {
     const char *label;
     bool acked;
@@ -363,6 +397,7 @@ main(void)
         cmocka_unit_test(a_lane_without_partitions_keeps_no_client),
         cmocka_unit_test(a_lane_is_released_once_in_each_phase),
         cmocka_unit_test(a_revoked_lane_writes_its_last_entries),
+        cmocka_unit_test(what_begins_is_written_in_the_brokers_time),
         cmocka_unit_test(a_revoked_lane_is_given_up_within_ten_seconds),
         cmocka_unit_test(a_drain_of_idle_lanes_is_clean),
         cmocka_unit_test(nobody_joins_while_draining),

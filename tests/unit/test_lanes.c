@@ -250,40 +250,6 @@ new_or_lost_is_told_apart(void **state)
     }
 }
 
-/* Whoever reads it later may have another clock. */
-static void
-what_begins_is_written_in_the_brokers_time(void **state)
-{
-    struct lanefix fix;
-    const struct memory_lane *lane;
-    int named = 0, headers = 0;
-
-    (void)state;
-    lanefix_init(&fix);
-    fix.lanes->o.start = START_LATEST;
-    fix.ahead_ms = 7200000;
-    lanefix_start(&fix);
-    lane = &fix.memory->lane[0];
-    for (size_t i = 0; i < lane->n_log; i++) {
-        const struct ledger_record *record = &lane->log[i];
-
-        if (record->kind == LEDGER_HEADER) {
-            headers++;
-            assert_in_range(record->header.first_start_wall_ms, MEMORY_WALL,
-                MEMORY_WALL + 60000);
-            assert_in_range(record->header.changed_start_wall_ms, MEMORY_WALL,
-                MEMORY_WALL + 60000);
-        } else if (record->kind == LEDGER_ENTRY) {
-            named++;
-            assert_in_range(record->entry.start_wall_ms, MEMORY_WALL,
-                MEMORY_WALL + 60000);
-        }
-    }
-    assert_int_equal(headers, 1);
-    assert_int_equal(named, 2);
-    lanefix_end(&fix);
-}
-
 /* `latest` of a flow's first start is one moment for all its lanes: one that
  * gets its header later, after a crash, does not count from then. */
 static void
@@ -493,7 +459,6 @@ main(void)
         cmocka_unit_test(another_site_neither_joins_nor_fences),
         cmocka_unit_test(a_header_that_comes_too_late_makes_it_leave),
         cmocka_unit_test(new_or_lost_is_told_apart),
-        cmocka_unit_test(what_begins_is_written_in_the_brokers_time),
         cmocka_unit_test(a_lane_made_late_begins_when_the_flow_did),
         cmocka_unit_test(the_target_has_to_end_behind_what_it_acknowledged),
         cmocka_unit_test(ends_that_cannot_be_asked_are_asked_again),
