@@ -173,6 +173,14 @@ end_stopped(struct flows *flows)
             i++;
             continue;
         }
+        if (!drained) {
+            flows->cut = true;
+            LOG(flows->options.log, LEVEL_WARN, "flow.cut",
+                kv_str("flow", runner_name(flows->runners[i])),
+                kv_str("why", "not everything was acknowledged in time; what "
+                              "was not is sent again by whoever has its lanes "
+                              "next"));
+        }
         runner_free(flows->runners[i]);
         flows->runners[i] = flows->runners[--flows->n];
         any = true;
@@ -207,7 +215,7 @@ flows_drain(struct flows *flows)
 bool
 flows_stopped(const struct flows *flows, bool *drained)
 {
-    *drained = true;
+    *drained = !flows->cut;
     for (size_t i = 0; i < flows->n; i++) {
         bool one = false;
 

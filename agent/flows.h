@@ -49,7 +49,8 @@ void flows_tick(struct flows *flows, int64_t now_ms);
 
 void flows_drain(struct flows *flows); /* all; nothing is started any more */
 
-/* Have all ended?  `drained`: and wrote everything down. */
+/* Have all ended?  `drained`: and wrote everything down, those that a reload
+ * ended before too. */
 bool flows_stopped(const struct flows *flows, bool *drained);
 
 /* Drains, waits, and frees each one. */

@@ -255,7 +255,6 @@ wound_down(struct flow *flow, int64_t now_ms)
         return false;
     if (!flow->draining) {
         flow->draining = true;
-        flow->unclean = false;
         flow->drain_by_ms = now_ms + flow->o.drain_ms;
         flow_enter(flow, FLOW_DRAINING, "told to stop");
         if (flow->lanes != NULL)
@@ -265,20 +264,21 @@ wound_down(struct flow *flow, int64_t now_ms)
     if (flow->lanes != NULL && !lanes_idle(flow->lanes, &clean) && asked == 1 &&
         now_ms < flow->drain_by_ms + TICK_MS)
         return false;
-    atomic_store(&flow->drained,
-        clean && !flow->unclean && asked == 1 &&
-            (flow->lanes == NULL || lanes_idle(flow->lanes, &clean)));
+    atomic_store(&flow->drained, clean && asked == 1);
     return true;
 }
 
 static void
 end(struct flow *flow, int64_t now_ms)
 {
-    bool all;
+    bool all, drained = atomic_load(&flow->drained) || flow->lanes == NULL;
 
     if (flow->lanes != NULL)
         lanes_leave(flow->lanes);
-    flow_enter(flow, FLOW_STOPPED, "drained");
+    flow_enter(flow, FLOW_STOPPED,
+        drained ? "drained"
+                : "not everything that was sent was acknowledged and written "
+                  "down: it is sent again by whoever has its lanes next");
     flowreport_publish(flow, now_ms);
     flowlane_free(flow);
     all = flow->o.sink.ops->free(flow->o.sink.self);

@@ -277,8 +277,6 @@ resend(struct flow *flow, int32_t number)
 {
     bool finishing = lanes_state(flow->lanes, number) == LANE_FINISHING;
 
-    if (finishing && flow->lane[number].sink_cost > 0)
-        flow->unclean = true;
     begin_again(flow, number);
     for (struct part *part = parts_of_lane(flow->parts, number); part != NULL;
          part = part->next_in_lane)

@@ -67,7 +67,7 @@ struct flow {
     /* By the sink's present poll(); in this turn. */
     int64_t acked_records, acked_bytes;
     bool acked, opened;
-    bool draining, unclean; /* a lane that was finishing lost its client */
+    bool draining;
     int64_t drain_by_ms;
     struct record next[FLOW_NEXT_MAX];
     /* shared */

@@ -12,6 +12,7 @@
 #define SNAPSHOT_DAILY_MS INT64_C(43200000) /* twice a day */
 #define COMMIT_AGAIN_MS 1000
 #define COMMIT_LAST_MS 60000
+#define OTHERS_MS 60000 /* longer than the group takes to share lanes out */
 
 static int64_t
 count_entries(const struct lanes *lanes, const struct lane *lane)
@@ -242,7 +243,6 @@ lanebook_finished(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     }
     if (lane->due_ms <= now_ms && wire && !lane->committing) {
         lanes->o.ops->drop(lanes->o.ctx, lane->number);
-        lanes->unclean = true;
         wire = false;
     }
     if ((!wire && !owed && !lane->committing) ||
@@ -250,6 +250,32 @@ lanebook_finished(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
         return true;
     if (!wire && owed)
         lanebook_tick(lanes, lane, wall_ms, now_ms);
+    return false;
+}
+
+void
+lanebook_elsewhere(const struct lanes *lanes, struct lane *lane, int64_t now_ms)
+{
+    if (lanes->draining)
+        return; /* nobody is seen to take it any more */
+    if (!lanes->in)
+        lane->away_ms = 0;
+    else if (lane->away_ms == 0)
+        lane->away_ms = now_ms;
+    lane->others = lane->others ||
+                   (lane->away_ms != 0 && now_ms - lane->away_ms >= OTHERS_MS);
+}
+
+bool
+lanebook_owes(const struct lanes *lanes)
+{
+    for (size_t i = 0; i < parts_count(lanes->o.parts); i++) {
+        const struct part *part = parts_at(lanes->o.parts, (int32_t)i);
+
+        if (part->sent_next > part->entry.next_offset && part->sent_next > 0 &&
+            !lanes->lane[part->lane].others)
+            return true;
+    }
     return false;
 }
 

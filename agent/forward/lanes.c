@@ -94,12 +94,8 @@ drop(struct lanes *lanes, struct lane *lane)
 {
     for (struct part *part = parts_of_lane(lanes->o.parts, lane->number);
          part != NULL; part = part->next_in_lane) {
-        if (part->tracker != NULL) {
-            if (tracker_in_flight(part->tracker) > 0 ||
-                tracker_next(part->tracker) != part->entry.next_offset)
-                lanes->unclean = true;
+        if (part->tracker != NULL)
             lanes->o.ops->close(lanes->o.ctx, part);
-        }
         tracker_free(part->tracker);
         part->tracker = NULL;
         part->writing = false;
@@ -298,6 +294,10 @@ lanes_on_group(struct lanes *lanes, const struct group_event *event,
 {
     struct lane *lane;
 
+    if (event->kind == GROUP_IN)
+        lanes->in = true;
+    else if (event->kind == GROUP_FAILED || event->kind == GROUP_LOST)
+        lanes->in = false;
     if (event->lane < 0)
         return;
     if (event->lane >= lanes->o.n_lanes) { /* the ledger was widened */
@@ -311,6 +311,8 @@ lanes_on_group(struct lanes *lanes, const struct group_event *event,
         if (lane->phase != LANE_P_ELSEWHERE)
             give_up(lanes, lane, "assigned anew");
         lane->assigned = true;
+        lane->others = false;
+        lane->away_ms = 0;
         if (lanes->draining)
             give_up(lanes, lane, "draining");
         else
@@ -359,6 +361,9 @@ tick_lane(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     int64_t now_ms)
 {
     switch (lane->phase) {
+    case LANE_P_ELSEWHERE:
+        lanebook_elsewhere(lanes, lane, now_ms);
+        break;
     case LANE_P_BACKOFF:
     case LANE_P_HELD:
         if (lane->due_ms <= now_ms)
@@ -374,7 +379,6 @@ tick_lane(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
         if (lanebook_finished(lanes, lane, wall_ms, now_ms))
             give_up(lanes, lane, "finished");
         break;
-    case LANE_P_ELSEWHERE:
     case LANE_P_PROVE:
     case LANE_P_OPEN:
     case LANE_P_CLAIM:
@@ -402,7 +406,6 @@ void
 lanes_drain(struct lanes *lanes, int64_t deadline_ms)
 {
     lanes->draining = true;
-    lanes->unclean = false;
     for (int32_t i = 0; i < lanes->o.n_lanes; i++)
         if (lanes->lane[i].phase != LANE_P_ELSEWHERE)
             wind_down(lanes, &lanes->lane[i], "draining", deadline_ms);
@@ -417,7 +420,7 @@ lanes_leave(struct lanes *lanes)
     }
     if (lanes->joined)
         lanes->o.group.ops->leave(lanes->o.group.self);
-    lanes->joined = false;
+    lanes->joined = lanes->in = false;
     lanes->retry_ms = 0;
 }
 
@@ -434,10 +437,11 @@ lanes_refuse(struct lanes *lanes, const char *why, int64_t now_ms)
 bool
 lanes_idle(const struct lanes *lanes, bool *clean)
 {
-    *clean = !lanes->unclean;
+    *clean = false;
     for (int32_t i = 0; i < lanes->o.n_lanes; i++)
         if (lanes->lane[i].phase != LANE_P_ELSEWHERE)
             return false;
+    *clean = !lanebook_owes(lanes);
     return true;
 }
 

@@ -104,7 +104,9 @@ void lanes_tick(struct lanes *lanes, int64_t wall_ms, int64_t now_ms);
 void lanes_drain(struct lanes *lanes, int64_t deadline_ms);
 /* Leave the group at once (the source is away) and void everything. */
 void lanes_leave(struct lanes *lanes);
-/* All given up?  `clean`: everything on the wire was acked and entered. */
+/* All given up?  `clean`: everything that was sent is acked and entered, that
+ * of lanes which were lost meanwhile too; of those that were not taken again
+ * it is known once another agent must have them. */
 bool lanes_idle(const struct lanes *lanes, bool *clean);
 
 /* An operator said restart: held lanes and partitions try again. */

@@ -35,6 +35,9 @@ struct lane {
     bool snapshotting; /* it is a snapshot */
     bool has_header;   /* `header` was read, or is being written */
     bool doubted;      /* ENDS: the target ended too early when first asked */
+    bool others;       /* ELSEWHERE: another agent has it for sure, and with it
+                        * what we had on the wire */
+    int64_t away_ms;   /* ELSEWHERE: a member without it since then; 0: none */
     int proofs;   /* prove() calls not answered yet; only the last counts */
     int64_t hint; /* offset of the newest mark, where a reader begins;
                         * GROUP_NO_HINT */
@@ -56,12 +59,11 @@ struct lanes {
     struct lanes_options o;
     char source_cluster_id[LEDGER_ID_MAX]; /* both from lanes_start() */
     char ledger_topic_id[LEDGER_ID_MAX];
-    bool starting; /* the headers are being read */
-    bool joined;   /* join() was called; lanes come as events */
-    bool draining; /* for good */
-    bool unclean;  /* something was given up with records on the wire, or with
-                    * acks that no entry says */
-    int64_t retry_ms;              /* when to read the headers again; 0: not */
+    bool starting;    /* the headers are being read */
+    bool joined;      /* join() was called; lanes come as events */
+    bool draining;    /* for good */
+    bool in;          /* the group has let us in, and has not lost us since */
+    int64_t retry_ms; /* when to read the headers again; 0: not */
     struct backoff backoff;        /* of retry_ms */
     int64_t first_start_wall_ms;   /* the oldest of the headers; 0: none */
     char refused[REPORT_TEXT_MAX]; /* empty: nothing */
@@ -118,5 +120,11 @@ void lanebook_tick(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
 #define LANEBOOK_LAST_MS 2000
 bool lanebook_finished(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     int64_t now_ms);
+/* One tick of ELSEWHERE: has somebody else the lane by now? */
+void lanebook_elsewhere(const struct lanes *lanes, struct lane *lane,
+    int64_t now_ms);
+/* Was something sent by us that the ledger does not have, as far as we know,
+ * in a lane that no other agent has? */
+bool lanebook_owes(const struct lanes *lanes);
 
 #endif

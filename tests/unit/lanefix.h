@@ -250,6 +250,7 @@ lanefix_ack(struct lanefix *fix, int n)
 
         assert_true(tracker_add(tracker, offset, 10, 0));
         tracker_ack(tracker, offset, offset);
+        parts_at(fix->parts, 0)->sent_next = offset + 1;
     }
 }
 

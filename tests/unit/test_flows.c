@@ -291,6 +291,32 @@ test_drain(void **state)
     end(&place);
 }
 
+/* A reload ends a flow before all of it is written down: the process does not
+ * say at its own end that everything was. */
+static void
+test_a_cut_is_remembered(void **state)
+{
+    for (int cut = 0; cut < 2; cut++) {
+        struct place place;
+        struct loaded *loaded;
+        bool drained = false;
+
+        (void)state;
+        begin(&place, A B);
+        flowfake.unclean = cut != 0;
+        loaded = load(&place, A);
+        flows_change(place.flows, loaded, 0);
+        loaded_drop(loaded);
+        flows_tick(place.flows, 0);
+        assert_int_equal(flowfake_count(), 1);
+        flowfake.unclean = false;
+        flows_drain(place.flows);
+        assert_true(flows_stopped(place.flows, &drained));
+        assert_int_equal(drained, cut == 0);
+        end(&place);
+    }
+}
+
 static void
 test_live(void **state)
 {
@@ -346,6 +372,7 @@ main(void)
         cmocka_unit_test(test_one_that_does_not_start),
         cmocka_unit_test(test_all_or_none_at_the_start),
         cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_a_cut_is_remembered),
         cmocka_unit_test(test_live),
         cmocka_unit_test(test_orders),
     };
