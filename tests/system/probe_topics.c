@@ -241,6 +241,8 @@ check_make_ledger(struct probe *probe)
     HOLDS(probe, has_setting(probe, probe->name, "cleanup.policy", "compact"));
     HOLDS(probe, has_setting(probe, probe->name, "segment.bytes", "16777216"));
     HOLDS(probe, has_setting(probe, probe->name, "segment.ms", "3600000"));
+    HOLDS(probe, has_setting(probe, probe->name, "message.timestamp.type",
+                     "LogAppendTime"));
     /* It keeps the number of lanes that it was made with. */
     catalog.ops->ensure_ledger(catalog.self, probe->name, 12);
     HOLDS(probe, wait_for(probe, &catalog, &event));

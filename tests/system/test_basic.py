@@ -85,6 +85,9 @@ def test_compacted_topic_keeps_its_tombstones(lab):
     lab.delivered(topic, 5, repeats=False)
     made = lab.kit.describe(lab.target, f"plant7.{topic}")
     assert made["configs"]["cleanup.policy"] == "compact"
+    ledger = lab.kit.describe(lab.target, lab.ledger)["configs"]
+    assert ledger["cleanup.policy"] == "compact"
+    assert ledger["message.timestamp.type"] == "LogAppendTime"
     found = lab.kit.read(lab.target, f"plant7.{topic}")
     assert [one["value"] for one in found] == [b"v", None, b"", b"v2", None]
     assert found[1]["headers"] == [("why", b"gone")]
