@@ -126,6 +126,7 @@ def test_twenty_kills(lab, link):
     seen = behind(terms, kills)
     print(f"{sum(seen.values())} seen behind the ledger, "
           f"{sum(counted.values())} counted")
+    assert sum(seen.values()) > 0, "no kill left anything behind the ledger"
     for owner, records in seen.items():
         assert records <= counted.get(owner, 0), (owner, seen, counted)
     assert agent.metric("kedge_source_offsets_lost_total") == 0
