@@ -263,6 +263,17 @@ rd_kafka_topic_metadata_update(rd_kafka_topic_t *rkt) {
                 }
 }
 C
+    cat >src/rdkafka_admin.c <<'C'
+rd_kafka_admin_coord_request(rd_kafka_broker_t *rkb) {
+        rko = rd_kafka_enq_once_del_source_return(eonce, "coordinator request");
+        if (!rko)
+                return RD_KAFKA_RESP_ERR__DESTROY;
+
+        rd_kafka_enq_once_add_source(eonce, "coordinator response");
+
+        err = request(rkb);
+}
+C
     cat >src/tinycthread.c <<'C'
 int cnd_init(cnd_t *cond)
 {
@@ -298,6 +309,7 @@ library
 accepts "edit: fits" "$patch" .
 took rdkafka_broker.c wakeup_before 2
 took rdkafka_topic.c 'RD_KAFKA_UUID_IS_ZERO(rkt->rkt_topic_id))' 1
+took rdkafka_admin.c 'add_source(eonce, "coordinator response")' 1
 took tinycthread.c 'pthread_condattr_setclock(&attr, CLOCK_MONOTONIC)' 1
 took tinycthread.c 'pthread_cond_init(cond, &attr)' 1
 took tinycthread_extra.c 'clock_gettime(CLOCK_MONOTONIC, &ts)' 1
@@ -315,6 +327,9 @@ rdkafka_broker.c allow_wakeup_at
 rdkafka_broker.c producer_serve
 rdkafka_topic.c rkt_topic_id = mdit->topic_id
 rdkafka_topic.c metadata_update
+rdkafka_admin.c admin_coord_request
+rdkafka_admin.c coordinator request
+rdkafka_admin.c coordinator response
 tinycthread.c pthread_cond_init
 tinycthread.c pthread_cond_timedwait
 tinycthread.c int cnd_init
