@@ -14,6 +14,9 @@
 /* Above POLICY_BYTES_MAX: what is too long is a finding, too. */
 #define BYTES_MAX ((size_t)4 * 1024 * 1024)
 
+/* Parts the two halves of what is said of a certificate or key. */
+#define MEND "; mend: "
+
 static bool
 has_finding_at(const struct findings *found, struct span at)
 {
@@ -32,10 +35,15 @@ report(struct inspect *inspect, const struct policy_cluster *cluster,
     const char *key, const struct err *err)
 {
     struct span at = files_place(inspect->policy, cluster, "tls", key);
+    const char *mend = strstr(err->text, MEND);
+    size_t len = mend == NULL ? strlen(err->text) : (size_t)(mend - err->text);
 
-    if (!has_finding_at(inspect->found, at))
-        findings_add(inspect->found, "KP093", SEVERITY_REFUSE, at, "%s",
-            err->text);
+    if (has_finding_at(inspect->found, at))
+        return;
+    findings_add(inspect->found, "KP093", SEVERITY_REFUSE, at, "%.*s", (int)len,
+        err->text);
+    if (mend != NULL)
+        findings_remedy(inspect->found, "%s", mend + strlen(MEND));
 }
 
 /* What is in the certificates and keys, by the calls that the start makes. */

@@ -52,12 +52,6 @@ static const struct {
     bool in_key_slot;
     struct pemfile_advice advice;
 } strangers[] = {
-    { KIND_KEY, false,
-        { "a private key where certificates belong",
-            "swap key and cert, or: openssl x509 -in", "-out cert.pem" } },
-    { KIND_ENCRYPTED, false,
-        { "an encrypted private key where certificates belong",
-            "swap key and cert, or: openssl x509 -in", "-out cert.pem" } },
     { KIND_ENCRYPTED, true,
         { "the private key is encrypted, and nobody is there to type a "
           "passphrase",
@@ -303,6 +297,26 @@ check_joined(const struct pemfile *file, const struct pemfile_block *block,
     return true;
 }
 
+/* A certificate beside the key can be taken out of the file. */
+static bool
+refuse_key(const struct pemfile *file, const struct pemfile_block *block,
+    enum kind kind, struct err *err)
+{
+    bool both = find(file->bytes, file->bytes + file->len,
+                    BEGIN "CERTIFICATE" DASHES) != NULL;
+    const struct pemfile_advice advice = {
+        kind == KIND_KEY ? "a private key where certificates belong"
+                         : "an encrypted private key where certificates belong",
+        both ? "openssl x509 -in"
+        : file->slot == PEMFILE_CA
+            ? "give the certificate of who signs the brokers' certificates, not"
+            : "swap key and cert, or give the certificate that goes with",
+        both ? "-out cert.pem" : "",
+    };
+
+    return pemfile_refuse(file, block->line, &advice, err);
+}
+
 /* True: take it, or pass over it. */
 static bool
 judge(const struct pemfile *file, const struct pemfile_block *block,
@@ -310,6 +324,8 @@ judge(const struct pemfile *file, const struct pemfile_block *block,
 {
     bool key = file->slot == PEMFILE_KEY;
 
+    if (!key && (kind == KIND_KEY || kind == KIND_ENCRYPTED))
+        return refuse_key(file, block, kind, err);
     for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++)
         if (strangers[i].kind == kind && strangers[i].in_key_slot == key)
             return pemfile_refuse(file, block->line, &strangers[i].advice, err);

@@ -293,9 +293,10 @@ static const struct code codes[] = {
         "The policy names a file that is not there.",
         "Put it there, or correct the path." },
     { "KP091", "a file cannot be read",
-        "The file is there, and this user may not read it, or it is not a "
-        "file.",
-        "Correct owner and mode; the agent runs as the user kedge." },
+        "The file is there, and this user may not read it, it is not a file, "
+        "or what is in it is no password.",
+        "Correct owner and mode, the agent runs as the user kedge; or put the "
+        "password in." },
     { "KP092", "a secret that others can read",
         "A password or key that other users of the machine can read is not a "
         "secret.",

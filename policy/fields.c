@@ -263,7 +263,8 @@ static const struct field flow_rows[] = {
     { "delivery", FIELD_WORD, AT(policy_flow, delivery),
         .fallback = "at-least-once", .choices = WORDS("at-least-once"),
         .later = WORDS("exactly-once"),
-        .help = "What a crash may do: send records again, never lose one." },
+        .help = "What a crash or an outage may do: send records again, never "
+                "lose one." },
     { "producer", FIELD_SECTION, .at = 0, .inner = &producer,
         .help = "Kafka's settings for writing to the target." },
     { "consumer", FIELD_SECTION, .at = 0, .inner = &consumer,

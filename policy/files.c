@@ -107,8 +107,13 @@ check_password(struct findings *found, struct span at, const char *path)
     if (!check_private(found, at, path))
         return;
     secret = secret_from_file(path, &err);
-    if (secret == NULL)
+    if (secret == NULL && err.kind == ERR_CONFIG) {
+        findings_add(found, "KP091", SEVERITY_REFUSE, at, "%s", err.text);
+        findings_remedy(found,
+            "put the password into %s, one line and nothing else", path);
+    } else if (secret == NULL) {
         report(found, at, path, false, &err);
+    }
     secret_free(secret);
 }
 

@@ -75,6 +75,7 @@ static const struct kafkaname names[] = {
     { "allow.auto.create.topics", "flows.NAME.target_topics", "create", NULL },
     { "request.required.acks", "flows.NAME.producer", "acks", NULL },
     { "message.send.max.retries", "flows.NAME.producer", "retries", NULL },
+    { "retry", "flows.NAME.producer", "retries", NULL },
     { "compression.codec", "flows.NAME.producer", "compression.type", NULL },
     { "queue.buffering.max.ms", "flows.NAME.producer", "linger.ms", NULL },
     { "message.timeout.ms", "flows.NAME.producer", "delivery.timeout.ms",

@@ -1,9 +1,15 @@
 #include "nearest.h"
 
+#include "value.h"
+#include "yaml_tree.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+/* How many values of a list are repeated. */
+#define LIST_SHOWN 8
 
 static int
 min3(int a, int b, int c)
@@ -162,6 +168,68 @@ nearest_field(const struct field_table *root, const struct field_table *table,
     }
     *here = best != NULL ? best->key : NULL;
     return best != NULL ? best : last_part(root, table, key, here, there);
+}
+
+/* The key that such a value can stand under; NULL: there is none. */
+static const struct field *
+taker(const struct field_table *table, const struct yaml *value)
+{
+    for (size_t i = 0; i < table->n; i++) {
+        const struct field *field = &table->fields[i];
+        const char *const *word = field->choices;
+
+        if (field->type == FIELD_LIST && field->required)
+            return field;
+        while (value->kind == YAML_TEXT && word != NULL && *word != NULL)
+            if (strcmp(*word++, value->text) == 0)
+                return field;
+    }
+    return NULL;
+}
+
+/* Its first values, as a list of texts. */
+static size_t
+put_list(const struct yaml *value, char *text, size_t size)
+{
+    const struct yaml *one = value->kind == YAML_LIST ? value->first : value;
+    char shown[VALUE_SHOWN_SIZE] = "";
+    size_t used = (size_t)snprintf(text, size, "[");
+
+    for (int n = 0; one != NULL && n <= LIST_SHOWN && used < size; n++) {
+        bool is_shown = n < LIST_SHOWN && one->kind == YAML_TEXT;
+
+        if (is_shown)
+            value_shown(one->text, shown);
+        used += (size_t)snprintf(text + used, size - used,
+            is_shown ? "%s'%s'" : "%s...", n > 0 ? ", " : "", shown);
+        one = value->kind == YAML_LIST ? one->next : NULL;
+    }
+    if (used < size)
+        used += (size_t)snprintf(text + used, size - used, "]");
+    return used;
+}
+
+bool
+nearest_form(const struct field_table *table, const struct yaml *value,
+    char *text, size_t size)
+{
+    const struct field *field = taker(table, value);
+    size_t used = 0;
+
+    if (field == NULL)
+        return false;
+    used = (size_t)snprintf(text, size, "{%s: ", field->key);
+    if (field->type == FIELD_LIST && used < size)
+        used += put_list(value, text + used, size - used);
+    else if (used < size)
+        used += (size_t)snprintf(text + used, size - used, "%s", value->text);
+    for (size_t i = 0; i < table->n && used < size; i++)
+        if (table->fields[i].required && &table->fields[i] != field)
+            used += (size_t)snprintf(text + used, size - used, ", %s: ...",
+                table->fields[i].key);
+    if (used < size)
+        (void)snprintf(text + used, size - used, "}");
+    return true;
 }
 
 void

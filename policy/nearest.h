@@ -29,6 +29,12 @@ const struct field *nearest_field(const struct field_table *root,
     const struct field_table *table, const char *key, const char **here,
     const char **there);
 
+/* "{KEY: VALUE}": a value that stands where a map of the table's keys belongs,
+ * under the key that takes it; what is required beside it as "...".  False,
+ * and nothing is written, when no key does; what may be a secret is not taken. */
+bool nearest_form(const struct field_table *table, const struct yaml *value,
+    char *text, size_t size);
+
 /* "a, b, c": the keys of a table. */
 void nearest_list(const struct field_table *table, char *text, size_t size);
 

@@ -213,6 +213,21 @@ read_section(const struct reader *reader, const struct field *field,
 
 /* ---- one setting -------------------------------------------------------- */
 
+static void
+remedy_section(const struct reader *reader, const struct field *field,
+    const struct yaml *node)
+{
+    char text[512], place[PLACE_SIZE];
+
+    if (nearest_form(field->inner, node, text, sizeof text)) {
+        findings_remedy(reader->found, "%s: %s", field->key, text);
+        return;
+    }
+    nearest_list(field->inner, text, sizeof text);
+    findings_remedy(reader->found, "keys of %s: %s",
+        place_text(reader, field->inner->what, place), text);
+}
+
 static bool
 refuse_kind(const struct reader *reader, const struct field *field,
     struct yaml *node)
@@ -234,6 +249,8 @@ refuse_kind(const struct reader *reader, const struct field *field,
     if (field->type == FIELD_LIST && is_text) {
         value_shown(node->text, shown);
         findings_remedy(reader->found, "%s: ['%s']", field->key, shown);
+    } else if (field->type == FIELD_SECTION) {
+        remedy_section(reader, field, node);
     }
     return false;
 }

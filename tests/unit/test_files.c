@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PUT "put the password into "
+
 static char folder[64];
 
 static int
@@ -103,6 +105,10 @@ test_cases(void **state)
             assert_in_range(findings_at(found, k)->at.line, 7, 8);
             assert_non_null(findings_at(found, k)->remedy);
             assert_non_null(strstr(findings_at(found, k)->remedy, folder));
+            assert_true(
+                (cases[i].password != 0 && cases[i].secret[0] == '\0') ==
+                (strncmp(findings_at(found, k)->remedy, PUT, strlen(PUT)) ==
+                    0));
         }
         drop("cert");
         drop("ca");

@@ -33,7 +33,7 @@ static const struct {
         "key.pem: a certificate where the private key belongs; mend: ", 0 },
     { "the key in both places", "k2", "k2",
         "cert.pem:1: a private key where certificates belong; mend: swap key "
-        "and cert, or: openssl x509 -in cert.pem -out cert.pem",
+        "and cert, or give the certificate that goes with cert.pem",
         0 },
     { "key and certificate in one file", "k2", "c2 k2",
         "a private key where certificates belong; mend: ", 0 },

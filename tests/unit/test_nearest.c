@@ -92,6 +92,27 @@ test_field(void **state)
 }
 
 static void
+test_form(void **state)
+{
+    const struct field_table *flow = table_of(fields_root(), "flows");
+    char word[] = "identity", text[64], small[8];
+    struct yaml value = { .kind = YAML_TEXT, .text = word };
+
+    (void)state;
+    assert_true(
+        nearest_form(table_of(flow, "rename"), &value, text, sizeof text));
+    assert_string_equal(text, "{policy: identity}");
+    assert_true(
+        nearest_form(table_of(flow, "rename"), &value, small, sizeof small));
+    assert_string_equal(small, "{policy"); /* cut, not over it */
+    assert_true(
+        nearest_form(table_of(flow, "topics"), &value, text, sizeof text));
+    assert_string_equal(text, "{include: ['identity']}");
+    assert_false(
+        nearest_form(table_of(flow, "producer"), &value, text, sizeof text));
+}
+
+static void
 test_list(void **state)
 {
     char text[16];
@@ -111,6 +132,7 @@ main(void)
         cmocka_unit_test(test_distance),
         cmocka_unit_test(test_word),
         cmocka_unit_test(test_field),
+        cmocka_unit_test(test_form),
         cmocka_unit_test(test_list),
     };
 

@@ -90,10 +90,14 @@ static const struct {
         TEXT("-----BEGIN CERTIFICATE-----\nMIIB\n-----END PRIVATE KEY-----\n"),
         PEMFILE_CERT, -1, "the block has no END line" },
     { "a key for a certificate", TEXT(KEY "\n"), PEMFILE_CA, -1,
-        "client.pem:1: a private key where certificates belong" },
+        "client.pem:1: a private key where certificates belong; mend: give the "
+        "certificate of who signs the brokers' certificates, not client.pem" },
+    { "a key beside a certificate", TEXT(KEY "\n" CERT "\n"), PEMFILE_CA, -1,
+        "mend: openssl x509 -in client.pem -out cert.pem" },
     { "an encrypted key for a certificate",
         TEXT(BLOCK("ENCRYPTED PRIVATE KEY")), PEMFILE_CERT, -1,
-        "an encrypted private key where certificates belong" },
+        "an encrypted private key where certificates belong; mend: swap key "
+        "and cert, or give the certificate that goes with client.pem" },
     { "an encrypted key", TEXT(BLOCK("ENCRYPTED PRIVATE KEY")), PEMFILE_KEY, -1,
         "the private key is encrypted" },
     { "a key of OpenSSH", TEXT(BLOCK("OPENSSH PRIVATE KEY")), PEMFILE_KEY, -1,

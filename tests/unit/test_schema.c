@@ -160,6 +160,23 @@ test_words(void **state)
         "tls: 'no' is neither on, off, nor a map of keys", "tls: on\ntls: off");
     expect_remedy("[orders]", "orders", "KP023", "include: needs a list",
         "include: ['orders']");
+    expect_remedy("acks: all", "retry: unlimited, acks: all", "KP020",
+        "unknown key 'retry'", "did you mean 'retries'?");
+    expect_remedy("{include: [orders]}", "[orders]", "KP023",
+        "topics: needs a map of keys", "topics: {include: ['orders']}");
+    expect_remedy("{include: [orders]}", "[orders, 'plant.*']", "KP023",
+        "topics: needs a map of keys",
+        "topics: {include: ['orders', 'plant.*']}");
+    expect_remedy("{include: [orders]}", "orders", "KP023",
+        "topics: needs a map of keys", "topics: {include: ['orders']}");
+    expect_remedy("    to: cloud", "    to: cloud\n    rename: identity",
+        "KP023", "rename: needs a map of keys", "rename: {policy: identity}");
+    expect_remedy("    tls: {ca", "    sasl: PLAIN\n    tls: {ca", "KP023",
+        "sasl: needs a map of keys",
+        "sasl: {mechanism: PLAIN, username: ..., password: ...}");
+    expect_remedy("    tls: {ca", "    sasl: S3cr3t-91\n    tls: {ca", "KP023",
+        "sasl: needs a map of keys",
+        "keys of clusters.cloud.sasl: mechanism, username, password");
 }
 
 static void
