@@ -37,6 +37,7 @@ struct agent {
     struct kwatch *watch;
     struct flows *flows;
     struct serve *serve;
+    bool begun; /* agent.start was logged */
     bool draining;
     int64_t deadline_ms;
     int64_t fed_ms;   /* the watchdog, the last time */
@@ -44,12 +45,17 @@ struct agent {
     enum agent_end end;
 };
 
+/* A start that is refused has no log yet, but somebody who reads. */
 static void
-print_found(void *ctx, const char *path, const struct findings *found,
+say_found(void *ctx, const char *path, const struct findings *found,
     const char *text)
 {
     struct agent *agent = ctx;
 
+    if (agent->begun || !findings_refuse(found)) {
+        findings_log(found, agent->options.log, path);
+        return;
+    }
     findings_print(found, agent->options.findings, path, text, strlen(text));
     (void)fflush(agent->options.findings);
 }
@@ -60,7 +66,7 @@ load(struct agent *agent, struct err *err)
     const struct loaded_options options = {
         .path = agent->options.policy,
         .now_wall_ms = clock_wall_ms(agent->options.clock),
-        .found = print_found,
+        .found = say_found,
         .ctx = agent,
     };
 
@@ -73,6 +79,7 @@ start_policy(struct agent *agent, struct err *err)
     agent->loaded = load(agent, err);
     if (agent->loaded == NULL)
         return false;
+    agent->begun = true;
     LOG(agent->options.log, LEVEL_INFO, "agent.start",
         kv_str("version", KEDGE_VERSION), kv_str("agent", agent->name),
         kv_str("policy", agent->options.policy),
@@ -245,6 +252,12 @@ agent_start(struct agent *agent, struct err *err)
     }
     service_ready();
     return true;
+}
+
+bool
+agent_begun(const struct agent *agent)
+{
+    return agent->begun;
 }
 
 void

@@ -33,7 +33,7 @@ struct log;
 struct agent_options {
     const char *policy; /* path; borrowed for the agent's life, as the rest */
     const char *name;   /* NULL: the host's */
-    FILE *findings;     /* where the policy's findings are printed */
+    FILE *findings;     /* for those of a policy that a start refuses */
     const struct clock *clock;
     struct log *log;
     int64_t drain_ms; /* 0: AGENT_DRAIN_MS */
@@ -47,6 +47,9 @@ bool agent_left_clients(const struct agent *agent);
 
 bool agent_start(struct agent *agent, struct err *err) MUST_CHECK;
 void agent_stop(struct agent *agent);
+
+/* Was the policy taken, once?  What is to be said then belongs in the log. */
+bool agent_begun(const struct agent *agent);
 
 enum agent_end {
     AGENT_DRAINED, /* everything acknowledged and written down: agent_stop() */

@@ -14,6 +14,11 @@
 
 static cmd_fn help, version;
 
+#define POLICY "  POLICY             the file; without it, " CMD_POLICY "\n"
+#define SOCKET                                                     \
+    "  --socket PATH      the agent's admin socket; without it,\n" \
+    "                     " CMD_SOCKET "\n"
+
 /* `min` and `max` count the words behind the name, options and their values
  * included; a command judges its own options. */
 static const struct command {
@@ -21,26 +26,46 @@ static const struct command {
     cmd_fn *run;
     int min, max;
     const char *args, *help;
+    const char *more; /* its options, one a line */
 } commands[] = {
     { "run", cmd_run_run, 0, 5, "[POLICY] [--name NAME] [--log-level LEVEL]",
-        "Forward records, as the policy says." },
+        "Forward records, as the policy says.",
+        POLICY
+        "  --name NAME        of this agent in logs and status, at most 64 "
+        "bytes; without\n                     it, the host's\n"
+        "  --log-level LEVEL  error, warn, info (without it) or debug\n\n"
+        "SIGHUP loads the policy anew.  SIGTERM or Ctrl-C drains, at most 25 "
+        "seconds; a\nsecond one ends at once.  See kedge-agent(8).\n" },
     { "check", cmd_check_run, 0, 3, "[POLICY] [--json | --format human|json]",
-        "Say everything that is wrong with a policy; opens no connection." },
+        "Say everything that is wrong with a policy; opens no connection.",
+        POLICY
+        "  --json             the findings as one JSON object, as --format "
+        "json\n" },
     { "explain", cmd_check_explain, 0, 2, "[CODE | --schema markdown|mdoc]",
-        "Say what the code of a finding means and what mends it." },
+        "Say what the code of a finding means and what mends it.",
+        "  CODE               as KP045; without one, all of them are listed\n"
+        "  --schema FORMAT    every setting of the policy, as markdown or "
+        "mdoc\n" },
     { "policy", cmd_check_policy, 1, 4, "show [POLICY] [--json]",
-        "Show the policy in force, and where each value comes from." },
+        "Show the policy in force, and where each value comes from.",
+        POLICY "  --json             as JSON\n" },
     { "status", cmd_status_run, 0, 3, "[--json] [--socket PATH]",
-        "Show every flow of the running agent, its lag and its age." },
+        "Show every flow of the running agent, its lag and its age.",
+        SOCKET
+        "  --json             everything the agent knows, each partition\n" },
     { "flow", cmd_status_flow, 2, 4,
         "pause|resume|restart FLOW [--socket PATH]",
-        "Stop a flow, let it go on, or let what is held try again." },
+        "Stop a flow, let it go on, or let what is held try again.", SOCKET },
     { "demo", cmd_demo_run, 0, 3, "[--keep] [--records N]",
         "Two clusters, a link that is cut, and what arrives: on this "
-        "machine." },
+        "machine.",
+        "  --keep             leave all of it running at the end, to look at, "
+        "until Ctrl-C\n"
+        "  --records N        1000 to 250000; without it, 100000\n" },
     { "version", version, 0, 0, "",
-        "Say which kedge this is and what it was built with." },
-    { "help", help, 0, 1, "[COMMAND|metrics]", "Say how a command is called." },
+        "Say which kedge this is and what it was built with.", "" },
+    { "help", help, 0, 1, "[COMMAND|metrics]", "Say how a command is called.",
+        "" },
 };
 
 static const struct command *
@@ -100,8 +125,9 @@ help(struct cmd_ctx *ctx, int argc, char **argv)
     command = find(alias(argv[1]));
     if (command == NULL)
         return cmd_usage(ctx, NULL, "there is no such command");
-    (void)fprintf(ctx->out, "usage: kedge %s %s\n\n%s\n", command->name,
-        command->args, command->help);
+    (void)fprintf(ctx->out, "usage: kedge %s%s%s\n\n%s\n%s%s", command->name,
+        command->args[0] == '\0' ? "" : " ", command->args, command->help,
+        command->more[0] == '\0' ? "" : "\n", command->more);
     return CMD_OK;
 }
 
@@ -190,7 +216,7 @@ cmd_main(int argc, char **argv)
 }
 
 int
-cmd_fail(struct cmd_ctx *ctx, const struct err *err)
+cmd_status(const struct err *err)
 {
     static const int statuses[] = {
         [ERR_NONE] = CMD_SOFTWARE,
@@ -206,8 +232,24 @@ cmd_fail(struct cmd_ctx *ctx, const struct err *err)
         [ERR_MEMORY] = CMD_SOFTWARE,
     };
 
-    (void)fprintf(ctx->err, "kedge: %s\n", err->text);
     return statuses[err->kind];
+}
+
+int
+cmd_fail(struct cmd_ctx *ctx, const struct err *err)
+{
+    (void)fprintf(ctx->err, "kedge: %s\n", err->text);
+    return cmd_status(err);
+}
+
+int
+cmd_no_policy(struct cmd_ctx *ctx, const char *path, const struct err *err)
+{
+    int status = cmd_fail(ctx, err);
+
+    if (err->kind == ERR_MISSING && access(path, F_OK) == -1)
+        (void)fputs("kedge.policy(5) says how a policy is written\n", ctx->err);
+    return status;
 }
 
 int

@@ -29,6 +29,9 @@ enum cmd_exit {
 /* The policy, where none is named. */
 #define CMD_POLICY "/etc/kedge/policy.yaml"
 
+/* The admin socket of the agent, where none is named. */
+#define CMD_SOCKET "/run/kedge/admin.sock"
+
 struct cmd_ctx {
     FILE *out, *err;
 };
@@ -39,8 +42,14 @@ typedef int cmd_fn(struct cmd_ctx *ctx, int argc, char **argv);
 /* Finds the command in the table and runs it; main() is this. */
 int cmd_main(int argc, char **argv);
 
+/* The status that fits the kind. */
+int cmd_status(const struct err *err);
+
 /* Prints "kedge: TEXT" and gives the status that fits the kind. */
 int cmd_fail(struct cmd_ctx *ctx, const struct err *err);
+
+/* The same of a policy; says where one is described when none is at `path`. */
+int cmd_no_policy(struct cmd_ctx *ctx, const char *path, const struct err *err);
 
 /* "kedge: TEXT" and "see 'kedge help NAME'"; gives CMD_USAGE. */
 int cmd_usage(struct cmd_ctx *ctx, const char *name, const char *text);

@@ -122,7 +122,7 @@ cmd_check_run(struct cmd_ctx *ctx, int argc, char **argv)
     if (status != CMD_OK)
         return status;
     if (!open_policy(&inspect, path, true, &err))
-        return cmd_fail(ctx, &err);
+        return cmd_no_policy(ctx, path, &err);
     status = status_of(&inspect);
     if (json) {
         findings_print_json(inspect.found, ctx->out, path);
@@ -209,7 +209,7 @@ cmd_check_policy(struct cmd_ctx *ctx, int argc, char **argv)
     if (strcmp(plain[0], "show") != 0)
         return cmd_usage(ctx, "policy", "what it can do is show");
     if (!open_policy(&inspect, plain[1], false, &err))
-        return cmd_fail(ctx, &err);
+        return cmd_no_policy(ctx, plain[1], &err);
     status = show(ctx, &inspect, json);
     inspect_close(&inspect);
     return status;

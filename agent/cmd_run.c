@@ -15,6 +15,7 @@
 struct settings {
     const char *policy, *name, *level;
     enum log_level log_level;
+    struct log *log;
 };
 
 static int
@@ -51,11 +52,32 @@ read_settings(struct cmd_ctx *ctx, int argc, char **argv,
 /* `kedge run` ends with 0, 64, 66, 70, 77 or 78 only: what cannot be reached
  * is waited for. */
 static int
-fail(struct cmd_ctx *ctx, const struct err *err)
+status_of(const struct err *err)
 {
-    int status = cmd_fail(ctx, err);
+    int status = cmd_status(err);
 
     return status == CMD_UNAVAILABLE ? CMD_SOFTWARE : status;
+}
+
+static int
+fail(struct cmd_ctx *ctx, const struct err *err)
+{
+    (void)cmd_fail(ctx, err);
+    return status_of(err);
+}
+
+/* Once the log has begun, it is said there and nowhere else. */
+static int
+fail_agent(struct cmd_ctx *ctx, const struct settings *settings,
+    const struct agent *agent, const struct err *err)
+{
+    if (!agent_begun(agent)) {
+        (void)cmd_no_policy(ctx, settings->policy, err);
+        return status_of(err);
+    }
+    LOG(settings->log, LEVEL_ERROR, "agent.failed", kv_str("why", err->text),
+        kv_int("status", status_of(err)));
+    return status_of(err);
 }
 
 /* The end that SIGTERM has in a program that does not catch it: who waits for
@@ -74,16 +96,16 @@ end_by_signal(void)
 }
 
 static int
-run(struct cmd_ctx *ctx, struct agent *agent)
+run(struct cmd_ctx *ctx, const struct settings *settings, struct agent *agent)
 {
     enum agent_end end;
     struct err err;
 
     if (!agent_start(agent, &err))
-        return fail(ctx, &err);
+        return fail_agent(ctx, settings, agent, &err);
     if (!agent_run(agent, &end, &err)) {
         agent_abandon(agent);
-        (void)fail(ctx, &err);
+        (void)fail_agent(ctx, settings, agent, &err);
         _exit(CMD_SOFTWARE);
     }
     if (end == AGENT_CUT) {
@@ -99,7 +121,6 @@ cmd_run_run(struct cmd_ctx *ctx, int argc, char **argv)
 {
     struct settings settings = { .policy = CMD_POLICY };
     struct agent *agent = NULL;
-    struct log *log = NULL;
     struct err err;
     bool left_clients;
     int status = read_settings(ctx, argc, argv, &settings);
@@ -108,24 +129,25 @@ cmd_run_run(struct cmd_ctx *ctx, int argc, char **argv)
         return status;
     if (!loop_block_signals(&err))
         return fail(ctx, &err);
-    log = log_new(STDERR_FILENO, settings.log_level, clock_system(), &err);
-    if (log != NULL) {
+    settings.log =
+        log_new(STDERR_FILENO, settings.log_level, clock_system(), &err);
+    if (settings.log != NULL) {
         const struct agent_options options = {
             .policy = settings.policy,
             .name = settings.name,
             .findings = ctx->err,
             .clock = clock_system(),
-            .log = log,
+            .log = settings.log,
         };
 
         if (service_has_journal())
-            log_set_sink(log, service_journal, NULL);
+            log_set_sink(settings.log, service_journal, NULL);
         agent = agent_new(&options, &err);
     }
-    status = agent == NULL ? fail(ctx, &err) : run(ctx, agent);
+    status = agent == NULL ? fail(ctx, &err) : run(ctx, &settings, agent);
     left_clients = agent != NULL && agent_left_clients(agent);
     agent_free(agent);
     if (!left_clients) /* which may write to it until the process has ended */
-        log_free(log);
+        log_free(settings.log);
     return status;
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_SOCKET "/run/kedge/admin.sock"
 #define FLOW_NAME_MAX 40
 
 /* The sentence of an answer that says no; else its number. */
@@ -52,7 +51,7 @@ ask(struct cmd_ctx *ctx, const struct adminc_request *request)
 int
 cmd_status_run(struct cmd_ctx *ctx, int argc, char **argv)
 {
-    struct adminc_request request = { .socket = DEFAULT_SOCKET,
+    struct adminc_request request = { .socket = CMD_SOCKET,
         .method = "GET",
         .path = "/",
         .accept = "text/plain" };
@@ -94,7 +93,7 @@ cmd_status_flow(struct cmd_ctx *ctx, int argc, char **argv)
         { "restart", "POST", "what is held tries again" },
     };
     const char *plain[2] = { NULL, NULL };
-    struct adminc_request request = { .socket = DEFAULT_SOCKET };
+    struct adminc_request request = { .socket = CMD_SOCKET };
     const struct option_row rows[] = { { "--socket", &request.socket, NULL } };
     struct option_words words = { .rows = rows,
         .n_rows = 1,

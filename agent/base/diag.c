@@ -1,5 +1,6 @@
 #include "diag.h"
 
+#include "log.h"
 #include "utf8.h"
 
 #include <assert.h>
@@ -142,4 +143,34 @@ size_t
 findings_dropped(const struct findings *found)
 {
     return found->dropped;
+}
+
+/* ---- for a log ------------------------------------------------------------ */
+
+void
+findings_log(const struct findings *found, struct log *log, const char *path)
+{
+    static const enum log_level levels[] = {
+        [SEVERITY_NOTE] = LEVEL_INFO,
+        [SEVERITY_WARNING] = LEVEL_WARN,
+        [SEVERITY_REFUSE] = LEVEL_ERROR,
+    };
+
+    for (size_t i = 0; i < found->n; i++) {
+        const struct finding *one = &found->list[i];
+        struct kv fields[] = {
+            kv_str("policy", path),
+            kv_int("line", one->at.line),
+            kv_int("column", one->at.column),
+            kv_str("code", one->code),
+            kv_str("why", one->text),
+            kv_str(one->remedy == NULL ? NULL : "help", one->remedy),
+            { 0 },
+        };
+
+        log_write(log, levels[one->severity], "policy.finding", fields);
+    }
+    if (found->dropped > 0)
+        LOG(log, LEVEL_WARN, "policy.finding", kv_str("policy", path),
+            kv_int("not_shown", (int64_t)found->dropped));
 }

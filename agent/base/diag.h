@@ -33,6 +33,7 @@ struct finding {
     const char *remedy; /* lines to paste, or a command; NULL: none */
 };
 
+struct log;
 struct findings; /* printed in the order of the file */
 
 struct findings *findings_new(void); /* NULL without memory */
@@ -62,6 +63,11 @@ void findings_print(const struct findings *found, FILE *out, const char *path,
 
 /* For tools: one JSON object, {"file":..,"refused":..,"findings":[..]}. */
 void findings_print_json(const struct findings *found, FILE *out,
+    const char *path);
+
+/* For a log: one event `policy.finding` for each, with its place, code, text
+ * and remedy, and one more for those that are not kept. */
+void findings_log(const struct findings *found, struct log *log,
     const char *path);
 
 #endif

@@ -173,7 +173,7 @@ test_refused_reload_changes_nothing(void **state)
     run(&place, reload_bad, AGENT_DRAINED);
     assert_int_equal(flowfake.made, 1);
     (void)fflush(place.options.findings);
-    assert_non_null(strstr(place.found, "version"));
+    assert_string_equal(place.found, ""); /* they are in the log */
     agent_stop(place.agent);
     end(&place);
 }

@@ -72,6 +72,16 @@ wait_end(struct child *child)
     return status;
 }
 
+/* From the first event on, what is said is events and nothing else. */
+static void
+expect_events(const char *said)
+{
+    for (const char *line = said; *line != '\0';
+         line += strcspn(line, "\n") + 1)
+        if (strncmp(line, "time=", 5) != 0 || strstr(line, " event=") == NULL)
+            fail_msg("not key=value: %s", line);
+}
+
 static const struct {
     const char *label;
     bool hang, unclean;
@@ -109,6 +119,7 @@ test_ends(void **state)
             assert_int_equal(kill(child.pid, SIGTERM), 0);
         }
         status = wait_end(&child);
+        expect_events(child.said);
         assert_non_null(strstr(child.said, ends[i].want_said));
         assert_non_null(strstr(child.said, "agent=edge1"));
         if (ends[i].want_signal == 0) {
@@ -135,7 +146,7 @@ static const struct {
         "is refused: " },
     { "no policy", NULL, "", FINE, CMD_NO_INPUT, "kedge: policy: " },
     { "a library that is too old", AGENTFIX_HEAD AGENTFIX_FLOW("a", "x"), "",
-        OLD_LIBRARY, CMD_CONFIG, "too old" },
+        OLD_LIBRARY, CMD_CONFIG, "event=agent.failed" },
     { "calls of the library that do not come back",
         AGENTFIX_HEAD AGENTFIX_FLOW("a", "x"), "", TIRES, CMD_SOFTWARE,
         "event=agent.tired" },
@@ -172,8 +183,36 @@ test_fails(void **state)
         assert_int_equal(WEXITSTATUS(status), fails[i].want);
         if (strstr(child.said, fails[i].want_said) == NULL)
             fail_msg("%s", child.said);
+        if (strstr(child.said, "event=agent.start") != NULL)
+            expect_events(child.said);
         agentfix_free(&fix);
     }
+}
+
+/* A refused reload says in the log what `kedge check` says. */
+static void
+test_refused_reload(void **state)
+{
+    struct agentfix fix;
+    struct child child;
+    char line[128];
+
+    (void)state;
+    flowfake = (struct flowfake){ 0 };
+    agentfix_new(&fix);
+    agentfix_write(&fix, AGENTFIX_FLOW("a", "x"));
+    (void)snprintf(line, sizeof line, "run %s", fix.path);
+    start(&child, line);
+    assert_true(wait_said(&child, READY));
+    agentfix_file(&fix, "p", "version: 7\nmisspelt: 1\n", 0600, NULL);
+    assert_int_equal(kill(child.pid, SIGHUP), 0);
+    assert_true(wait_said(&child, "event=reload.refused"));
+    assert_int_equal(kill(child.pid, SIGTERM), 0);
+    assert_int_equal(wait_end(&child), 0);
+    expect_events(child.said);
+    assert_non_null(strstr(child.said,
+        "line=2 column=1 code=KP020 why=\"unknown key 'misspelt'\" help="));
+    agentfix_free(&fix);
 }
 
 static void
@@ -206,6 +245,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_fails),
+        cmocka_unit_test(test_refused_reload),
         cmocka_unit_test(test_levels),
     };
 

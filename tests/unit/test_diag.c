@@ -1,5 +1,8 @@
 #include "diag.h"
 
+#include "clock.h"
+#include "log.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -302,6 +305,56 @@ test_json(void **state)
     findings_free(found);
 }
 
+static void
+take_line(void *ctx, enum log_level level, const char *event,
+    const struct kv *fields)
+{
+    FILE *out = ctx;
+
+    fprintf(out, "%s %s", log_level_name(level), event);
+    for (; fields->key != NULL; fields++)
+        if (fields->is_number)
+            fprintf(out, " %s=%lld", fields->key, (long long)fields->number);
+        else
+            fprintf(out, " %s=%s", fields->key, fields->text);
+    fputc('\n', out);
+}
+
+static void
+test_log(void **state)
+{
+    struct findings *found = findings_new();
+    struct err err = { 0 };
+    struct log *log = log_new(-1, LEVEL_INFO, clock_system(), &err);
+    char *page = NULL;
+    size_t len;
+    FILE *out = open_memstream(&page, &len);
+    (void)state;
+
+    assert_non_null(log);
+    log_set_sink(log, take_line, out);
+    findings_add(found, "K1", SEVERITY_REFUSE, at(2, 3), "a");
+    findings_remedy(found, "x");
+    findings_add(found, "K2", SEVERITY_WARNING, at(4, 1), "b");
+    for (int i = 0; i < FINDINGS_MAX; i++)
+        findings_add(found, "K3", SEVERITY_NOTE, at(5 + i, 1), "n");
+    findings_log(found, log, "p.yaml");
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(strncmp(page,
+                         "error policy.finding policy=p.yaml line=2 column=3 "
+                         "code=K1 why=a help=x\n"
+                         "warn policy.finding policy=p.yaml line=4 column=1 "
+                         "code=K2 why=b\n"
+                         "info policy.finding policy=p.yaml line=5 ",
+                         160),
+        0);
+    assert_non_null(
+        strstr(page, "warn policy.finding policy=p.yaml not_shown=2\n"));
+    log_free(log);
+    free(page);
+    findings_free(found);
+}
+
 int
 main(void)
 {
@@ -314,6 +367,7 @@ main(void)
         cmocka_unit_test(test_very_long_lines),
         cmocka_unit_test(test_remedy_and_severities),
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_log),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
