@@ -208,6 +208,7 @@ on_group(struct flow *flow, const struct group_event *event, int64_t now_ms)
         flow->member = true;
         flow->group_reason[0] = '\0';
     }
+    flowtopics_group(flow, event, now_ms);
     if (flow->lanes != NULL)
         lanes_on_group(flow->lanes, event, now_ms);
 }
@@ -240,6 +241,7 @@ control(struct flow *flow, int64_t now_ms)
         lanes_tick(flow->lanes, wall_ms, now_ms);
         flow->joined = lanes_joined(flow->lanes);
         flow->member = flow->member && flow->joined;
+        flow->heard = flow->heard && flow->joined;
     }
     judge(flow);
     return busy;

@@ -97,7 +97,7 @@ flowledger_found(struct flow *flow, const struct catalog_event *event)
 {
     struct err err;
 
-    flow->target_link = FLOW_LINK_UP;
+    flowtopics_up(flow, false);
     if (flow->ledger_known || flow->draining)
         return;
     if (event->partitions > LEDGER_LANES_MAX) {

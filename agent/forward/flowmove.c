@@ -79,8 +79,10 @@ flowmove_acks(struct flow *flow, int64_t now_ms)
         return false;
     metric_add(flow->o.metrics, METRIC_RECORDS_ACKED, flow->acked_records);
     metric_add(flow->o.metrics, METRIC_BYTES_ACKED, flow->acked_bytes);
-    if (flow->acked)
+    if (flow->acked) {
         flow->last_ack_ms = now_ms;
+        flowtopics_acked(flow);
+    }
     return true;
 }
 

@@ -51,6 +51,8 @@ struct flow {
     bool joined, member; /* as lanes_joined() says; and the group let us in */
     bool left; /* the group, since the source is away: joins when it is back */
     enum flow_link source_link, target_link;
+    bool heard;  /* the group is answered by the target */
+    bool silent; /* it is not: the target is down until an answer or an ack */
     struct flow_away {
         enum err_kind said;        /* what the log was told */
         char why[REPORT_TEXT_MAX]; /* the newest reason */
@@ -93,9 +95,14 @@ void flowmove_done(struct flow *flow, const struct sink_done *done);
 /* flowtopics.c, flowledger.c: topics, ends, and where to begin. */
 bool flowtopics_events(struct flow *flow, int64_t now_ms);
 void flowtopics_tick(struct flow *flow, int64_t now_ms);
+void flowtopics_up(struct flow *flow, bool source_side);
 void flowtopics_down(struct flow *flow, bool source_side, const struct err *err,
     int64_t now_ms);
 bool flowtopics_ask_ends(void *ctx, int32_t lane);
+/* A GROUP_DOWN, a GROUP_UP; and an ack, which is an answer as well. */
+void flowtopics_group(struct flow *flow, const struct group_event *event,
+    int64_t now_ms);
+void flowtopics_acked(struct flow *flow);
 void flowledger_found(struct flow *flow, const struct catalog_event *event);
 
 /* flowcircle.c: topics whose records another flow brings from the target are

@@ -109,8 +109,7 @@ ends(struct part *part, const struct source_event *event)
 static void
 is_up(struct flow *flow)
 {
-    flow->source_link = FLOW_LINK_UP;
-    flow->source_down_ms = 0;
+    flowtopics_up(flow, true);
     if (flow->left)
         flow->refresh_at_ms = 0; /* and the group is joined again */
 }

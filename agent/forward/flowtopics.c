@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define AGAIN_MS 2000
+#define ACKED_MS 5000        /* an ack so long ago says nothing of now */
 #define SOURCE_AWAY_MS 60000 /* then the group is left: another may reach it */
 
 /* --- what the source has --- */
@@ -158,8 +159,7 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
                   strcmp(list->source_cluster_id, list->target_cluster_id) == 0;
     bool changed;
 
-    flow->source_link = FLOW_LINK_UP;
-    flow->source_down_ms = 0;
+    flowtopics_up(flow, true);
     flow->listing = false;
     changed = !flow->draining && source_changed(flow, list, now_ms);
     for (struct topic *topic = parts_topics(flow->parts); topic != NULL;
@@ -187,6 +187,48 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
     }
     flow->listed = true;
     catalog_list_free(list);
+}
+
+void
+flowtopics_up(struct flow *flow, bool source_side)
+{
+    enum flow_link *link =
+        source_side ? &flow->source_link : &flow->target_link;
+
+    if (*link == FLOW_LINK_DOWN)
+        LOG(flow->o.log, LEVEL_INFO, "cluster.up", kv_str("flow", flow->name),
+            kv_str("cluster", source_side ? flow->from : flow->to));
+    *link = FLOW_LINK_UP;
+    if (source_side)
+        flow->source_down_ms = 0;
+    else
+        flow->silent = false;
+}
+
+void
+flowtopics_group(struct flow *flow, const struct group_event *event,
+    int64_t now_ms)
+{
+    if (event->kind == GROUP_UP) {
+        flow->heard = true;
+        if (flow->target_link == FLOW_LINK_DOWN)
+            flow->refresh_at_ms = 0; /* topics may wait for it */
+        flowtopics_up(flow, false);
+    } else if (event->kind == GROUP_DOWN) {
+        flow->heard = false;
+        if (flow->last_ack_ms != REPORT_UNKNOWN &&
+            now_ms - flow->last_ack_ms < ACKED_MS)
+            return; /* one broker is silent, and others answer */
+        flowtopics_down(flow, false, &event->err, now_ms);
+        flow->silent = true;
+    }
+}
+
+void
+flowtopics_acked(struct flow *flow)
+{
+    if (flow->silent)
+        flowtopics_up(flow, false);
 }
 
 void
@@ -239,15 +281,24 @@ note_standing(const struct flow *flow, struct topic *topic,
     (void)snprintf(topic->stands, sizeof topic->stands, "%s", why);
 }
 
+/* As the catalog found it, which may have asked half a minute ago: the group
+ * is heard of every few seconds. */
+static void
+target_away(struct flow *flow, const struct err *err, int64_t now_ms)
+{
+    if (err->kind != ERR_NET || !flow->heard)
+        flowtopics_down(flow, false, err, now_ms);
+}
+
 static void
 on_target(struct flow *flow, const struct catalog_event *event, int64_t now_ms)
 {
     struct topic *topic = parts_topic(flow->parts, event->source);
 
     if (event->kind == CATALOG_WAIT && is_away(&event->err))
-        flowtopics_down(flow, false, &event->err, now_ms);
-    else
-        flow->target_link = FLOW_LINK_UP;
+        target_away(flow, &event->err, now_ms);
+    else if (event->kind == CATALOG_TARGET || !flow->silent)
+        flowtopics_up(flow, false);
     if (topic == NULL || topic->circle)
         return;
     if (event->kind == CATALOG_WAIT &&
@@ -298,7 +349,10 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
     case CATALOG_DOWN:
         flow->listing = false;
         flow->refresh_at_ms = now_ms + AGAIN_MS;
-        flowtopics_down(flow, event->source_side, &event->err, now_ms);
+        if (event->source_side)
+            flowtopics_down(flow, true, &event->err, now_ms);
+        else
+            target_away(flow, &event->err, now_ms);
         break;
     case CATALOG_TARGET:
     case CATALOG_WAIT:

@@ -28,6 +28,9 @@ enum group_event_kind {
     GROUP_IN,     /* lane -1: the group has let us in, with lanes or without */
     GROUP_FAILED, /* lane -1: it does not let us in, or has lost us; err says
                      * why, and GROUP_IN follows when that is over */
+    GROUP_DOWN,   /* lane -1: the target does not answer it; err.  Said again
+                   * every second while it lasts */
+    GROUP_UP,     /* lane -1: the target answers, at first or again */
 };
 
 struct group_event {

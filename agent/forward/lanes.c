@@ -333,6 +333,8 @@ lanes_on_group(struct lanes *lanes, const struct group_event *event,
         break;
     case GROUP_IN:
     case GROUP_FAILED:
+    case GROUP_DOWN:
+    case GROUP_UP:
         break;
     }
 }

@@ -4,6 +4,7 @@
 #include "kdial.h"
 #include "kflow.h"
 #include "kprops.h"
+#include "kpulse.h"
 #include "ktrust.h"
 #include "log.h"
 
@@ -273,6 +274,8 @@ fill(rd_kafka_conf_t *conf, const struct kconf_options *options,
         (void)rd_kafka_conf_set_ssl_cert_verify_cb(conf, on_certificate);
     if (options->alive != NULL)
         kalive_watch(options->alive, conf);
+    if (options->pulse != NULL)
+        kpulse_watch(options->pulse, conf);
     if (options->configure != NULL)
         options->configure(conf);
     return true;

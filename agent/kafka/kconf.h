@@ -27,6 +27,7 @@
 
 struct kalive;
 struct kcluster;
+struct kpulse;
 struct log;
 
 enum kconf_client {
@@ -58,6 +59,7 @@ struct kconf_options {
     bool far;                       /* SOURCE: at another site */
     struct kalive *alive;           /* is told of connections; borrowed for
                                      * the life of the client; NULL: nobody */
+    struct kpulse *pulse;           /* is told of answers; the same */
     int events;                     /* RD_KAFKA_EVENT_... that are wanted */
     struct log *log;                /* borrowed for the life of the client */
     void (*configure)(rd_kafka_conf_t *conf); /* tests: the last word on it;

@@ -4,6 +4,7 @@
 #include "group.h"
 #include "kgroupq.h"
 #include "kproof.h"
+#include "kpulse.h"
 #include "ktext.h"
 #include "kworker.h"
 #include "ledger.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #define STEP_MS 10000
+#define SILENT_MS 8000 /* two heartbeats, and time to answer */
 
 struct lane {
     bool assigned;  /* also while it is being given back */
@@ -36,6 +38,7 @@ struct kmember {
     size_t n_lanes;
     struct kproof_desk *desk; /* for what blocks */
     struct kgroupq *out;      /* what is to be told */
+    struct kpulse *pulse;     /* of all clients that there were */
 };
 
 static void
@@ -217,6 +220,7 @@ on_error(struct kmember *member, rd_kafka_event_t *event)
 {
     rd_kafka_resp_err_t code = rd_kafka_event_error(event);
 
+    kpulse_trouble(member->pulse, code, rd_kafka_event_error_string(event));
     for (size_t i = 0; i < sizeof lasting / sizeof lasting[0]; i++) {
         if (lasting[i] == code)
             tell_failed(member, code, rd_kafka_event_error_string(event));
@@ -246,12 +250,14 @@ join_group(struct kmember *member, struct err *err)
         .group_id = member->o.group_id,
         .events = RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_ERROR |
                   RD_KAFKA_EVENT_OFFSET_COMMIT,
+        .pulse = member->pulse,
         .log = member->o.log,
         .configure = member->o.configure,
     };
     rd_kafka_topic_partition_list_t *topics = NULL;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
 
+    kpulse_forget(member->pulse);
     if ((member->rk = kconf_open(&options, err)) == NULL)
         return false;
     (void)rd_kafka_poll_set_consumer(member->rk);
@@ -345,6 +351,7 @@ look(struct kmember *member)
 {
     rd_kafka_event_t *event = NULL;
     struct kproof *proof = NULL;
+    struct group_event news;
     struct err err;
 
     while ((proof = kproof_desk_take(member->desk, on_stuck, member)) != NULL) {
@@ -368,6 +375,8 @@ look(struct kmember *member)
             on_error(member, event);
         rd_kafka_event_destroy(event);
     }
+    if (member->rk != NULL && kpulse_event(member->pulse, member->rk, &news))
+        kgroupq_put(member->out, &news);
     /* A session that ends while a revocation waits comes without an event. */
     if (member->revoked != NULL && rd_kafka_assignment_lost(member->rk) != 0) {
         lose(member, member->revoked);
@@ -432,8 +441,10 @@ kmember_free(void *self)
     struct kmember *member = self;
 
     end_client(member);
-    if (kproof_desk_free(member->desk))
+    if (kproof_desk_free(member->desk)) {
         free(member->texts); /* else an abandoned job may look at them */
+        kpulse_free(member->pulse);
+    }
     kworker_watch_drop(member->o.watch);
     free(member->lanes);
     kgroupq_free(member->out);
@@ -468,10 +479,14 @@ kmember_open(struct group *group, const struct kmember_options *options,
     if (member->texts != NULL)
         member->out = kgroupq_new(err);
     if (member->out != NULL)
+        member->pulse = kpulse_new(member->o.wake,
+            options->silent_ms > 0 ? options->silent_ms : SILENT_MS, err);
+    if (member->pulse != NULL)
         member->desk = kproof_desk_new(member->o.wake, member->o.clock,
             member->o.watch, err);
     if (member->desk == NULL) {
         kgroupq_free(member->out);
+        kpulse_free(member->pulse);
         free(member->texts);
         free(member);
         return false;

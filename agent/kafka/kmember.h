@@ -31,7 +31,8 @@ struct kmember_options {
     const char *agent, *flow;      /* texts are copied */
     const char *topic;             /* of the ledger */
     const char *group_id;
-    int64_t step_ms;           /* what a proof may take; 0: 10000 */
+    int64_t step_ms;   /* what a proof may take; 0: 10000 */
+    int64_t silent_ms; /* without an answer, until GROUP_DOWN; 0: 8000 */
     const struct clock *clock; /* NULL: the system's */
     const struct wake *wake;   /* this and below: borrowed for the life */
     struct log *log;

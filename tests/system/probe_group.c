@@ -73,6 +73,8 @@ hear(struct seat *seat, const struct group_event *event)
 {
     switch (event->kind) {
     case GROUP_IN:
+    case GROUP_DOWN:
+    case GROUP_UP:
         break;
     case GROUP_ASSIGNED:
         seat->has[event->lane] = true;

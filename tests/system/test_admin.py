@@ -138,19 +138,25 @@ def test_metrics_page(lab):
 
 @pytest.mark.limit(150)
 def test_not_ready_while_nothing_flows(lab, link):
-    """P46: answers are swallowed; the connection stays; within 30 s it says
-    so, and it says the opposite once it flows again."""
+    """P46: answers are swallowed, as a frozen broker does; the connection
+    stays.  Within seconds the target is down, within 30 s nothing is ready,
+    and it says the opposite once it flows again."""
     topic = lab.topic("quiet")
     load = lab.load([topic], 1, 0, rate=100)
     agent = lab.start(side=policyfile.target_side(lab.target, "link"))
     proc.wait_for("records", lambda: lab.copied(topic) > 0)
     link.stall(up=False, down=True)
     stalled = time.monotonic()
+    agent.wait_flow(lab.flow, 25, target_up=False)
+    assert agent.metric("kedge_target_up") == 0
+    assert [one["cluster"] for one in agent.events("cluster.down")] == ["cloud"]
     proc.wait_for("not ready", lambda: not agent.is_ready(), 60)
     assert time.monotonic() - stalled < 45
     assert agent.request("GET", "/livez")[0] == 200
     assert agent.metric("kedge_flow_ready") == 0
     link.stall(up=False, down=False)
+    agent.wait_flow(lab.flow, 25, target_up=True)
+    assert [one["cluster"] for one in agent.events("cluster.up")] == ["cloud"]
     agent.ready(45)
     lab.delivered(topic, load.stop())
 

@@ -258,6 +258,7 @@ def test_a_link_that_is_cut_for_a_minute(lab, link):
     proc.wait_for("records", lambda: lab.copied(topic) > 0)
     link.cut()
     cut = time.monotonic()
+    agent.wait_flow(lab.flow, 25, target_up=False)
     proc.wait_for("not ready", lambda: not agent.is_ready(), 45)
     answer = agent.request("GET", "/readyz")
     assert answer[0] == 503 and len(answer[1]) > 10, answer
@@ -269,6 +270,8 @@ def test_a_link_that_is_cut_for_a_minute(lab, link):
     assert agent.metric("kedge_target_up") == 0
     assert proc.peak_rss(agent.process.pid) < 150e6
     link.restore()
+    agent.wait_flow(lab.flow, 25, target_up=True)
+    assert {one["cluster"] for one in agent.events("cluster.down")} == {"cloud"}
     written = load.stop()
     lab.delivered(topic, written)
     agent.ready(30)

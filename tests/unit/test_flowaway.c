@@ -123,6 +123,40 @@ nothing_is_up_before_it_has_answered(void **state)
     flowfix_free(&fix);
 }
 
+/* Silence of the group is the target's, unless acks come; the catalog, which
+ * asked long ago, does not overrule what the group hears. */
+static void
+the_group_says_whether_the_target_answers(void **state)
+{
+    struct memory_topic *topic;
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    topic = memory_topic(fix.memory, "t", 1, 10, 100);
+    flowfix_start(&fix);
+    memory_tell(fix.memory, GROUP_UP, -1, "");
+    memory_tell(fix.memory, GROUP_DOWN, -1, "no answer");
+    flowfix_go(&fix, 1000);
+    expect_up(&fix, true, true); /* the records were acked just now */
+    flowfix_go(&fix, 6000);
+    fix.memory->target_down = true;
+    memory_tell(fix.memory, GROUP_DOWN, -1, "no answer");
+    flowfix_go(&fix, 1000);
+    expect_up(&fix, true, false);
+    memory_tell(fix.memory, GROUP_UP, -1, "");
+    flowfix_go(&fix, 8000); /* the catalog still says that it is down */
+    expect_up(&fix, true, true);
+    memory_tell(fix.memory, GROUP_DOWN, -1, "no answer");
+    flowfix_go(&fix, 1000);
+    expect_up(&fix, true, false);
+    memory_append(&topic->partition[0], 10, 100);
+    flowfix_go(&fix, 1000);
+    expect_up(&fix, true, true);
+    fix.memory->target_down = false;
+    flowfix_free(&fix);
+}
+
 /* Why a target topic waits says whether the target can be talked to at all. */
 static const struct waits_row {
     const char *label;
@@ -367,6 +401,7 @@ main(void)
         cmocka_unit_test(a_short_absence_keeps_the_lanes),
         cmocka_unit_test(a_flow_waits_for_its_clusters_and_says_so),
         cmocka_unit_test(nothing_is_up_before_it_has_answered),
+        cmocka_unit_test(the_group_says_whether_the_target_answers),
         cmocka_unit_test(a_target_without_trust_is_down),
         cmocka_unit_test(a_topic_that_takes_no_records_says_why),
         cmocka_unit_test(a_cluster_is_not_forwarded_to_itself),

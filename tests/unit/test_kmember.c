@@ -21,6 +21,7 @@ struct scene {
     int failed, answers;
     struct group_event answer;
     int in;        /* GROUP_IN, so many times */
+    int up, down;  /* GROUP_UP, GROUP_DOWN */
     char why[256]; /* of the last GROUP_FAILED */
 };
 
@@ -48,6 +49,7 @@ open_group(struct scene *scene, const char *topic)
         .group_id = "kedge.plant7.telemetry",
         .wake = &scene->fix.wake,
         .watch = scene->watch,
+        .silent_ms = 1500,
         .configure = short_configure,
     };
     if (!kmember_open(&scene->group, &options, &err))
@@ -106,6 +108,14 @@ hear(struct scene *scene, const struct group_event *event)
         scene->answers++;
         scene->answer = *event;
         break;
+    case GROUP_UP:
+        scene->up++;
+        assert_int_equal(event->lane, -1);
+        break;
+    case GROUP_DOWN:
+        scene->down++;
+        assert_true(event->err.kind == ERR_NET && event->err.retry);
+        break;
     case GROUP_FAILED:
         scene->failed++;
         assert_int_equal(event->lane, -1);
@@ -143,6 +153,44 @@ wait_for_all(struct scene *scene)
             lane++;
         else
             kafkafix_wait(&scene->fix, deadline_ms, "all lanes");
+    }
+}
+
+/* A broker that is gone, and one that keeps its connections and says nothing:
+ * silent until it answers again. */
+static void
+a_target_that_says_nothing_is_down(void **state)
+{
+    static const bool freezes[] = { false, true };
+    struct scene *scene = *state;
+    int64_t deadline_ms;
+
+    join(scene);
+    wait_for_all(scene);
+    assert_int_equal(scene->up, 1);
+    for (size_t i = 0; i < sizeof freezes / sizeof freezes[0]; i++) {
+        int up = scene->up, down = scene->down;
+
+        for (int32_t broker = 1; broker <= 2; broker++)
+            assert_int_equal(freezes[i]
+                                 ? rd_kafka_mock_broker_set_rtt(scene->fix.to,
+                                       broker, 4000)
+                                 : rd_kafka_mock_broker_set_down(scene->fix.to,
+                                       broker),
+                0);
+        deadline_ms = kafkafix_deadline();
+        for (look(scene); scene->down == down; look(scene))
+            kafkafix_wait(&scene->fix, deadline_ms, "silence");
+        assert_int_equal(scene->up, up);
+        for (int32_t broker = 1; broker <= 2; broker++)
+            assert_int_equal(freezes[i]
+                                 ? rd_kafka_mock_broker_set_rtt(scene->fix.to,
+                                       broker, 0)
+                                 : rd_kafka_mock_broker_set_up(scene->fix.to,
+                                       broker),
+                0);
+        for (look(scene); scene->up == up; look(scene))
+            kafkafix_wait(&scene->fix, deadline_ms, "an answer");
     }
 }
 
@@ -301,6 +349,7 @@ main(void)
         TEST(a_lane_that_was_not_given_is_refused),
         TEST(what_a_broker_says_to_a_proof_is_its_answer),
         TEST(after_leaving_nothing_is_ours_and_one_can_come_back),
+        TEST(a_target_that_says_nothing_is_down),
         TEST(who_may_not_join_is_told_once),
     };
 
