@@ -75,6 +75,8 @@ static bool
 fold(struct lanes *lanes, struct lane *lane, const struct ledger_batch *read,
     struct err *err)
 {
+    int64_t term = -1; /* of the newest claim; -1: none was read yet */
+
     lane->has_header = false;
     for (struct part *part = parts_of_lane(lanes->o.parts, lane->number);
          part != NULL; part = part->next_in_lane)
@@ -87,6 +89,8 @@ fold(struct lanes *lanes, struct lane *lane, const struct ledger_batch *read,
             lane->header = record->header;
             lane->has_header = true;
         }
+        if (record->kind == LEDGER_CLAIM)
+            term = record->offset;
         if (record->kind != LEDGER_ENTRY)
             continue;
         part = parts_get(lanes->o.parts, record->entry.topic,
@@ -104,6 +108,14 @@ fold(struct lanes *lanes, struct lane *lane, const struct ledger_batch *read,
                 " of the ledger's lane %d names a term, %" PRId64
                 ", that had not begun when it was written",
                 record->offset, lane->number, record->entry.term);
+        if (!record->tombstone && term >= 0 &&
+            record->entry.next_offset != LEDGER_UNRESOLVED &&
+            record->entry.term != term)
+            return err_set(err, ERR_KAFKA,
+                "offset %" PRId64 " of the ledger's lane %d is of the term "
+                "%" PRId64 ", behind a claim at %" PRId64
+                ": its writer was not fenced",
+                record->offset, lane->number, record->entry.term, term);
         part->known = !record->tombstone;
         part->entry = record->entry;
     }

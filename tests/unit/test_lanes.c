@@ -406,23 +406,46 @@ an_entry_of_another_lane_holds(void **state)
     lanefix_end(&fix);
 }
 
-static void
-an_entry_of_a_term_to_come_holds(void **state)
-{
-    struct lanefix fix;
-    struct ledger_record record = { .kind = LEDGER_ENTRY };
+/* The claims of the lane's log are at 1 and 2. */
+static const struct {
+    const char *label;
+    int64_t next, term;
+    const char *why; /* NULL: it is believed */
+} terms[] = {
+    { "of the newest claim", 44, 2, NULL },
+    { "named by an earlier owner", LEDGER_UNRESOLVED, 1, NULL },
+    { "of a term to come", 44, 99, "a term, 99, that had" },
+    { "of one who was fenced", 44, 1, "of the term 1, behind a claim at 2" },
+};
 
+static void
+an_entry_of_another_term_holds(void **state)
+{
     (void)state;
-    lanefix_init(&fix);
-    write_header(&fix, "plant-id", 0);
-    (void)snprintf(record.entry.topic, sizeof record.entry.topic, "t");
-    record.entry.next_offset = 44;
-    record.entry.term = 99;
-    memory_append_log(&fix.memory->lane[0], &record);
-    lanefix_start(&fix);
-    assert_int_equal(lanes_state(fix.lanes, 0), LANE_HELD);
-    assert_non_null(strstr(lanes_reason(fix.lanes, 0), "a term, 99, that had"));
-    lanefix_end(&fix);
+    for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++) {
+        struct lanefix fix;
+        struct ledger_record claim = { .kind = LEDGER_CLAIM };
+        struct ledger_record record = { .kind = LEDGER_ENTRY };
+
+        print_message("%s\n", terms[i].label);
+        lanefix_init(&fix);
+        write_header(&fix, "plant-id", 0);
+        memory_append_log(&fix.memory->lane[0], &claim);
+        memory_append_log(&fix.memory->lane[0], &claim);
+        (void)snprintf(record.entry.topic, sizeof record.entry.topic, "t");
+        record.entry.next_offset = terms[i].next;
+        record.entry.term = terms[i].term;
+        memory_append_log(&fix.memory->lane[0], &record);
+        lanefix_start(&fix);
+        lanefix_go(&fix, 100);
+        if (terms[i].why == NULL) {
+            assert_int_equal(lanes_state(fix.lanes, 0), LANE_OWNED);
+        } else {
+            assert_int_equal(lanes_state(fix.lanes, 0), LANE_HELD);
+            assert_non_null(strstr(lanes_reason(fix.lanes, 0), terms[i].why));
+        }
+        lanefix_end(&fix);
+    }
 }
 
 static void
@@ -464,7 +487,7 @@ main(void)
         cmocka_unit_test(ends_that_cannot_be_asked_are_asked_again),
         cmocka_unit_test(what_is_repeated_is_counted_once),
         cmocka_unit_test(an_entry_of_another_lane_holds),
-        cmocka_unit_test(an_entry_of_a_term_to_come_holds),
+        cmocka_unit_test(an_entry_of_another_term_holds),
         cmocka_unit_test(a_tombstoned_entry_is_no_entry),
     };
 
