@@ -238,6 +238,21 @@ lane_ready(const struct health *health, const struct flow_report *report,
     return false;
 }
 
+/* Of one that is paused it is all there is to judge. */
+static bool
+both_answer(const struct flow_report *report, char *why, size_t size)
+{
+    const char *reason;
+
+    if (report->source_up && report->target_up)
+        return true;
+    reason = report->target_up ? report->source_reason : report->target_reason;
+    (void)snprintf(why, size, "it is paused, and %s does not answer%s%s",
+        report->target_up ? report->from : report->to,
+        reason[0] == '\0' ? "" : ": ", reason);
+    return false;
+}
+
 bool
 health_ready(const struct health *health, const struct flow_report *report,
     int64_t now_ms, char *why, size_t size)
@@ -248,7 +263,7 @@ health_ready(const struct health *health, const struct flow_report *report,
         return false;
     }
     if (report->state == FLOW_PAUSED)
-        return true;
+        return both_answer(report, why, size);
     if (report->state != FLOW_RUNNING) {
         (void)snprintf(why, size, "it is %s%s%s",
             report_flow_state(report->state),

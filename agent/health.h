@@ -1,7 +1,7 @@
 /* health.h - is a flow forwarding?  Judged by its reports alone.
  *
  * A process that runs says nothing about the records.  A flow is ready while
- * it runs (or an operator has paused it), the policy selects partitions, none
+ * it runs (or an operator has paused it, and both clusters answer), the policy selects partitions, none
  * of those that are ours is held, each that has records to send had one
  * acknowledged in the last 30 s, and no lane takes longer than that to be taken
  * over.  It is live while its thread makes reports, whatever the clusters do: a

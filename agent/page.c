@@ -136,8 +136,10 @@ fill_cells(cells row, const struct view_agent *agent,
 typedef void note_fn(FILE *out, const char *what, const char *reason);
 
 static void
-note_parts(FILE *out, const struct flow_report *report, note_fn *note)
+note_parts(FILE *out, const struct view_flow *flow, note_fn *note)
 {
+    const struct flow_report *report = flow->report;
+    bool told = flow->ready; /* what "not ready" says is not said again */
     char what[LEDGER_NAME_MAX + 40];
     size_t shown = 0;
 
@@ -146,6 +148,11 @@ note_parts(FILE *out, const struct flow_report *report, note_fn *note)
 
         if (part->state != PART_HELD || !view_is_ours(report, part))
             continue;
+        if (!told && part->reason[0] != '\0' &&
+            strstr(flow->why, part->reason) != NULL) {
+            told = true;
+            continue;
+        }
         if (shown++ >= HELD_SHOWN)
             continue;
         (void)snprintf(what, sizeof what, "held: %s %" PRId32, part->topic,
@@ -198,7 +205,7 @@ notes(FILE *out, const struct view_flow *flow, note_fn *note)
             report_lane_state(report->lanes[i].state));
         note(out, what, report->lanes[i].reason);
     }
-    note_parts(out, report, note);
+    note_parts(out, flow, note);
     note_waiting(out, report, note);
     if (report->n_skips > 0) {
         (void)snprintf(reason, sizeof reason,

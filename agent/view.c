@@ -24,6 +24,8 @@ void
 view_totals(const struct flow_report *report, int64_t now_wall_ms,
     struct view_totals *totals)
 {
+    bool unread = false; /* something that is not read has an age, too */
+
     *totals = (struct view_totals){ .age_ms = -1 };
     for (size_t i = 0; i < report->n_lanes; i++)
         totals->lanes_ours += report->lanes[i].state != LANE_ELSEWHERE;
@@ -39,15 +41,15 @@ view_totals(const struct flow_report *report, int64_t now_wall_ms,
         totals->waiting += part->state == PART_WAITING;
         totals->in_flight_records += part->in_flight_records;
         totals->in_flight_bytes += part->in_flight_bytes;
-        if (lag != REPORT_UNKNOWN) {
-            totals->lag_known = true;
-            totals->true_lag += lag;
-        } else {
-            totals->lag_unknown++;
-        }
+        totals->true_lag += report_least_lag(part);
+        totals->lag_known = totals->lag_known || lag != REPORT_UNKNOWN;
+        totals->lag_unknown += lag == REPORT_UNKNOWN;
+        unread = unread || (lag != 0 && age_ms < 0);
         if (age_ms > totals->age_ms)
             totals->age_ms = age_ms;
     }
+    if (unread && totals->age_ms == 0)
+        totals->age_ms = -1;
 }
 
 /* The states that Kafka Connect knows. */

@@ -45,8 +45,10 @@ struct view_totals {
     size_t lanes_ours, parts_ours, held, waiting;
     bool lag_known;     /* of at least one partition */
     size_t lag_unknown; /* partitions whose lag is not known (yet) */
-    int64_t true_lag;   /* of those that are known */
-    int64_t age_ms;     /* of the oldest; -1: not known */
+    int64_t true_lag;   /* of those that are known, and what is sure of the
+                         * others */
+    int64_t age_ms;     /* of the oldest; -1: not known, as when all there is
+                         * to send was not read */
     int64_t in_flight_records, in_flight_bytes;
 };
 

@@ -134,7 +134,7 @@ get_health(struct call *call)
         why[--len] = '\0';
     json_put_text(json, "status", word);
     json_put_text(json, "message",
-        why == NULL || *why == '\0' ? "every flow forwards" : why);
+        why == NULL || *why == '\0' ? "every flow forwards or is paused" : why);
     reply_json(call, status, json);
     free(why);
 }

@@ -185,14 +185,17 @@ judge(struct flow *flow)
         return; /* entered when it happened, with the reason */
     if (flow->lanes != NULL && lanes_refused(flow->lanes) != NULL)
         flow_enter(flow, FLOW_HELD, lanes_refused(flow->lanes));
-    else if (flow->paused)
-        flow_enter(flow, FLOW_PAUSED, "an operator paused it");
     else if (flow->joined && flow->group_reason[0] != '\0')
         flow_enter(flow, FLOW_CONNECTING, flow->group_reason);
+    else if (flow->joined && flow->member && flow->paused)
+        flow_enter(flow, FLOW_PAUSED, "an operator paused it");
     else if (flow->joined && flow->member)
         flow_enter(flow, FLOW_RUNNING, "a member of the group");
     else if (flow->joined)
-        flow_enter(flow, FLOW_CONNECTING, "the group is being joined");
+        flow_enter(flow, FLOW_CONNECTING,
+            "the group is being joined: up to half a minute when an agent "
+            "ended without leaving it (killed, or cut off), for the target "
+            "still waits for that one");
     else if (flow->state != FLOW_CONNECTING)
         flow_enter(flow, FLOW_CONNECTING, "clusters are being reached");
 }

@@ -30,6 +30,9 @@ report_one(const struct flow *flow, const struct part *part,
     to->source_high = part->source_high;
     to->ledger_next = part->entry.next_offset;
     to->read_next = to->acked_next = part->entry.next_offset;
+    to->seen_next = part->tracker != NULL && part->read_next > part->sent_next
+                        ? part->read_next
+                        : part->sent_next;
     to->oldest_wall_ms = REPORT_UNKNOWN;
     to->records = part->entry.records;
     to->bytes = part->entry.bytes;
@@ -73,7 +76,11 @@ header(const struct flow *flow, struct flow_report *report, int64_t now_ms)
     memcpy(report->from, flow->from, sizeof report->from);
     memcpy(report->to, flow->to, sizeof report->to);
     memcpy(report->agent, flow->agent, sizeof report->agent);
-    memcpy(report->reason, flow->reason, sizeof report->reason);
+    (void)snprintf(report->reason, sizeof report->reason, "%s%s",
+        flow->paused && flow->state == FLOW_CONNECTING
+            ? "an operator paused it, and: "
+            : "",
+        flow->reason);
     report->state = flow->state;
     report->wall_ms = clock_wall_ms(flow->o.clock);
     report->mono_ms = now_ms;

@@ -37,7 +37,9 @@ laneends_ask(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
         lanetake_snapshot(lanes, lane, wall_ms, now_ms);
         return;
     }
-    lanes_enter(lanes, lane, LANE_P_ENDS, "where does the target end?");
+    lanes_enter(lanes, lane, LANE_P_ENDS,
+        "the target is asked how many records it has, so that what is missing "
+        "there or sent again can be told");
     ask(lanes, lane, now_ms);
 }
 
@@ -75,6 +77,9 @@ new_or_lost(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
         lanes_hold(lanes, lane, why, now_ms);
     } else if (unknown) {
         lane->due_ms = now_ms + AGAIN_MS;
+        (void)snprintf(lane->reason, sizeof lane->reason,
+            "the target does not say how many records it has: it is asked "
+            "again each second; look at its brokers if this lasts");
     } else {
         lanetake_snapshot(lanes, lane, wall_ms, now_ms);
     }
@@ -137,6 +142,10 @@ laneends_answer(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     if (any_too_short(lanes, lane) && !lane->doubted) {
         lane->doubted = true;
         lane->due_ms = now_ms + DOUBT_MS;
+        (void)snprintf(lane->reason, sizeof lane->reason,
+            "the target has less than it acknowledged once: it is asked again "
+            "after half a minute, for a broker that has just come back may "
+            "not know all of it yet");
         return;
     }
     for (struct part *part = first_of(lanes, lane); part != NULL;

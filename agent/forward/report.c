@@ -59,6 +59,19 @@ report_true_lag(const struct report_part *part)
 }
 
 int64_t
+report_least_lag(const struct report_part *part)
+{
+    int64_t lag = report_true_lag(part);
+
+    if (lag != REPORT_UNKNOWN)
+        return lag;
+    if (part->acked_next != REPORT_UNKNOWN && part->acked_next >= 0 &&
+        part->seen_next > part->acked_next)
+        return part->seen_next - part->acked_next;
+    return part->in_flight_records;
+}
+
+int64_t
 report_read_lag(const struct report_part *part)
 {
     return behind(part, part->read_next);

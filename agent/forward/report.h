@@ -61,6 +61,8 @@ struct report_part {
     int64_t source_high; /* high watermark: more than source_end while a
                           * transaction is open at the source */
     int64_t read_next, acked_next, ledger_next; /* REPORT_UNKNOWN: none yet */
+    int64_t seen_next; /* one past the newest offset that was ever read or sent
+                        * here, 0: none; may be beyond read_next */
     /* Read, and not of the unbroken run of acks yet. */
     int64_t in_flight_records, in_flight_bytes;
     int64_t oldest_wall_ms; /* record time of the oldest one that was read and
@@ -110,6 +112,8 @@ void report_free(struct flow_report *report); /* NULL is fine */
 
 /* In offsets, never below 0; REPORT_UNKNOWN when a figure it needs is. */
 int64_t report_true_lag(const struct report_part *part);
+int64_t report_least_lag(const struct report_part *part); /* true lag, or what
+                                                          * is sure of it */
 int64_t report_read_lag(const struct report_part *part);
 int64_t report_committed_lag(const struct report_part *part);
 

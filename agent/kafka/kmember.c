@@ -164,8 +164,8 @@ on_revoke(struct kmember *member, const rd_kafka_topic_partition_list_t *list)
     member->revoked = rd_kafka_topic_partition_list_copy(list);
     if (lost) {
         tell_failed(member, RD_KAFKA_RESP_ERR__TIMED_OUT,
-            "it has not heard of this agent for its session's time: the link "
-            "or the target is away");
+            "the target has not heard of this agent for half a minute: the "
+            "link or the target is away");
         lose(member, list);
     }
     for (int i = 0; i < list->cnt; i++) {

@@ -32,7 +32,8 @@ static const struct {
         { .unready = true }, 503, "text/plain", "orders: held\nsales: held\n" },
     { "healthy", { .method = "GET", .path = "/health" }, { 0 }, 200,
         "application/json",
-        "{\"status\":\"healthy\",\"message\":\"every flow forwards\"}" },
+        "{\"status\":\"healthy\",\"message\":\"every flow forwards or is "
+        "paused\"}" },
     { "starting is not a failure yet", { .method = "GET", .path = "/health" },
         { .unready = true, .starting = true }, 503, "application/json",
         "{\"status\":\"starting\",\"message\":"

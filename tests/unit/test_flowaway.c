@@ -157,6 +157,32 @@ the_group_says_whether_the_target_answers(void **state)
     flowfix_free(&fix);
 }
 
+/* A pause is not a reason for being unreachable, and does not hide it. */
+static void
+a_pause_hides_no_cluster_that_is_away(void **state)
+{
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    memory_topic(fix.memory, "t", 1, 10, 100);
+    fix.memory->target_down = true;
+    flowfix_start(&fix);
+    flowfix_order(&fix, FLOW_PAUSE);
+    flowfix_go(&fix, 5000);
+    assert_int_equal(fix.report->state, FLOW_CONNECTING);
+    assert_string_equal(fix.report->reason,
+        "an operator paused it, and: no broker answers");
+    fix.memory->target_down = false;
+    flowfix_go(&fix, 5000);
+    assert_int_equal(fix.report->state, FLOW_PAUSED);
+    assert_string_equal(fix.report->reason, "an operator paused it");
+    flowfix_order(&fix, FLOW_RESUME);
+    flowfix_go(&fix, 1000);
+    assert_int_equal(fix.report->state, FLOW_RUNNING);
+    flowfix_free(&fix);
+}
+
 /* Why a target topic waits says whether the target can be talked to at all. */
 static const struct waits_row {
     const char *label;
@@ -402,6 +428,7 @@ main(void)
         cmocka_unit_test(a_flow_waits_for_its_clusters_and_says_so),
         cmocka_unit_test(nothing_is_up_before_it_has_answered),
         cmocka_unit_test(the_group_says_whether_the_target_answers),
+        cmocka_unit_test(a_pause_hides_no_cluster_that_is_away),
         cmocka_unit_test(a_target_without_trust_is_down),
         cmocka_unit_test(a_topic_that_takes_no_records_says_why),
         cmocka_unit_test(a_cluster_is_not_forwarded_to_itself),

@@ -25,6 +25,22 @@ paused(struct flow_report *report)
 }
 
 static void
+paused_without_target(struct flow_report *report)
+{
+    report->state = FLOW_PAUSED;
+    report->target_up = false;
+    (void)snprintf(report->target_reason, sizeof report->target_reason,
+        "no route to host");
+}
+
+static void
+paused_without_source(struct flow_report *report)
+{
+    report->state = FLOW_PAUSED;
+    report->source_up = false;
+}
+
+static void
 connecting(struct flow_report *report)
 {
     report->state = FLOW_CONNECTING;
@@ -85,6 +101,10 @@ static const struct {
 } cases[] = {
     { "running", nothing, NULL },
     { "paused by an operator", paused, NULL },
+    { "paused, and the target is away", paused_without_target,
+        "it is paused, and cloud does not answer: no route to host" },
+    { "paused, and the source is away", paused_without_source,
+        "it is paused, and plant7 does not answer" },
     { "not connected", connecting,
         "it is connecting: no broker of cloud answers" },
     { "held", held, "it is held" },

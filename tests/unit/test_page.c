@@ -43,6 +43,19 @@ held(struct flow_report *report, struct view_flow *flow,
     (void)snprintf(flow->why, sizeof flow->why, "orders 0 is held");
 }
 
+/* "Not ready" names it, and the second one says the same of itself. */
+static void
+held_twice(struct flow_report *report, struct view_flow *flow,
+    struct view_agent *agent)
+{
+    held(report, flow, agent);
+    report->parts[1].state = PART_HELD;
+    memcpy(report->parts[1].reason, report->parts[0].reason,
+        sizeof report->parts[1].reason);
+    (void)snprintf(flow->why, sizeof flow->why, "orders 0 is held: %.300s",
+        report->parts[0].reason);
+}
+
 static void
 held_elsewhere(struct flow_report *report, struct view_flow *flow,
     struct view_agent *agent)
@@ -134,6 +147,11 @@ static const struct {
         "  not ready: orders 0 is held\n"
         "  held: orders 0: offset 7 is too large; raise max.message.bytes\n",
         "waiting" },
+    { "what 'not ready' says of one is said once", held_twice,
+        "  not ready: orders 0 is held: offset 7 is too large; raise "
+        "max.message.bytes\n"
+        "  held: orders 1: offset 7 is too large; raise max.message.bytes\n",
+        "held: orders 0:" },
     { "what is held elsewhere is said there", held_elsewhere, "running",
         "SECRET" },
     { "one reason for many is said once", waiting,

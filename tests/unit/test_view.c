@@ -234,6 +234,47 @@ test_totals_of_nothing(void **state)
     report_free(report);
 }
 
+/* Two partitions: the first has nothing to send, so its age is 0. */
+static void
+test_totals_of_two(void **state)
+{
+    static const struct {
+        const char *label;
+        int64_t end, acked, seen, in_flight, oldest_wall_ms; /* of the second */
+        int64_t want_lag, want_age_ms;
+    } rows[] = {
+        { "nothing to send", 8, 8, 8, 0, REPORT_UNKNOWN, 0, 0 },
+        { "what is to be sent was not read", 3008, 8, 8, 0, REPORT_UNKNOWN,
+            3000, -1 },
+        { "it was", 3008, 8, 3008, 3000, 4000, 3000, 1000 },
+        { "the end is not known, and one was refused", REPORT_UNKNOWN, 8, 9, 0,
+            REPORT_UNKNOWN, 1, -1 },
+        { "the end is not known, and one is on the wire", REPORT_UNKNOWN,
+            REPORT_UNKNOWN, 0, 1, 4000, 1, 1000 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct flow_report *report = report_new(1, 2, 0);
+        struct report_part *part = &report->parts[1];
+        struct view_totals totals;
+
+        print_message("%s\n", rows[i].label);
+        report->lanes[0].state = LANE_OWNED;
+        reportfix_part(&report->parts[0], "t", 0, 0);
+        reportfix_part(part, "t", 1, 0);
+        part->source_end = rows[i].end;
+        part->acked_next = part->read_next = rows[i].acked;
+        part->seen_next = rows[i].seen;
+        part->in_flight_records = rows[i].in_flight;
+        part->oldest_wall_ms = rows[i].oldest_wall_ms;
+        view_totals(report, 5000, &totals);
+        assert_int_equal(totals.true_lag, rows[i].want_lag);
+        assert_int_equal(totals.age_ms, rows[i].want_age_ms);
+        report_free(report);
+    }
+}
+
 static void
 test_a_lag_that_is_not_known_is_counted(void **state)
 {
@@ -265,6 +306,7 @@ main(void)
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_age),
         cmocka_unit_test(test_totals_of_nothing),
+        cmocka_unit_test(test_totals_of_two),
         cmocka_unit_test(test_a_lag_that_is_not_known_is_counted),
     };
 
