@@ -1,7 +1,6 @@
 #include "kmember.h"
 
 #include "clock.h"
-#include "group.h"
 #include "kgroupq.h"
 #include "kproof.h"
 #include "kpulse.h"
