@@ -151,7 +151,7 @@ ask_source(struct kcatalog *catalog, const struct kjob *job, struct err *err)
 
 void
 kcatalog_refresh(struct kcatalog *catalog, const struct kjob *job,
-    struct catalog_event *event)
+    struct catalog_event *event, atomic_bool *at_target)
 {
     struct catalog_list *list = ask_source(catalog, job, &event->err);
     struct kadmin *target = NULL;
@@ -160,6 +160,7 @@ kcatalog_refresh(struct kcatalog *catalog, const struct kjob *job,
     event->source_side = list == NULL;
     if (list == NULL)
         return;
+    atomic_store(at_target, true);
     target = target_of(catalog, &event->err);
     if (target == NULL ||
         !kadmin_cluster_id(target, job, list->target_cluster_id, &event->err)) {
@@ -293,7 +294,9 @@ kcatalog_ledger(struct kcatalog *catalog, const struct kjob *job, int32_t lanes,
     memcpy(topic.name, event->target, sizeof topic.name);
     if (!have_ledger(catalog, job, lanes, &topic, &event->err)) {
         event->kind = CATALOG_LEDGER_WAIT;
-        err_wrap(&event->err, "ledger %s", event->target);
+        if (event->err.kind != ERR_NET && event->err.kind != ERR_CERT &&
+            event->err.kind != ERR_LOGIN) /* those are of the whole cluster */
+            err_wrap(&event->err, "ledger %s", event->target);
         return;
     }
     event->kind = CATALOG_LEDGER;

@@ -9,6 +9,8 @@
 
 #include "catalog.h"
 
+#include <stdatomic.h>
+
 struct kcatalog;
 struct kjob;
 struct ktopics_options;
@@ -18,9 +20,10 @@ struct kcatalog *kcatalog_new(const struct ktopics_options *options,
     struct err *err) MUST_CHECK;
 void kcatalog_free(void *catalog); /* a struct kcatalog; NULL is fine */
 
-/* CATALOG_TOPICS or CATALOG_DOWN. */
+/* CATALOG_TOPICS or CATALOG_DOWN.  *at_target becomes true when the source has
+ * answered: for those who give up on this call. */
 void kcatalog_refresh(struct kcatalog *catalog, const struct kjob *job,
-    struct catalog_event *event);
+    struct catalog_event *event, atomic_bool *at_target);
 
 /* CATALOG_TARGET or CATALOG_WAIT, an event for each want. */
 void kcatalog_ensure(struct kcatalog *catalog, const struct kjob *job,

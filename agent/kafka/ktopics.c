@@ -8,6 +8,7 @@
 #include "wake.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ struct order {
     struct catalog_want *wants; /* ENSURE */
     size_t n;                   /* of those */
     int32_t lanes;              /* LEDGER */
+    atomic_bool at_target;      /* REFRESH: the source has answered */
     size_t n_events, told;
     struct catalog_event *events;
 };
@@ -69,7 +71,7 @@ order_run(struct kjob *job, void *held)
 
     switch (order->kind) {
     case ORDER_REFRESH:
-        kcatalog_refresh(catalog, job, &order->events[0]);
+        kcatalog_refresh(catalog, job, &order->events[0], &order->at_target);
         break;
     case ORDER_ENSURE:
         kcatalog_ensure(catalog, job, order->wants, order->events, order->n);
@@ -216,7 +218,7 @@ ktopics_ask_ends(void *self, int32_t lane,
 
 /* The answers of an order that the worker did not come back from. */
 static struct order *
-overdue(struct ktopics *topics, const struct order *stuck)
+overdue(struct ktopics *topics, struct order *stuck)
 {
     struct order *order = order_new(topics, stuck->kind, stuck->n_events);
     struct err err;
@@ -228,7 +230,7 @@ overdue(struct ktopics *topics, const struct order *stuck)
         event->err = err;
         if (stuck->kind == ORDER_REFRESH) {
             event->kind = CATALOG_DOWN;
-            event->source_side = true;
+            event->source_side = !atomic_load(&stuck->at_target);
         } else if (stuck->kind == ORDER_ENSURE) {
             event->kind = CATALOG_WAIT;
             memcpy(event->source, stuck->wants[i].source, sizeof event->source);

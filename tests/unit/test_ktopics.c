@@ -23,6 +23,7 @@ struct scene {
     struct clock clock;
     atomic_int_fast64_t ahead_ms; /* of this machine's clock */
     void (*configure_source)(rd_kafka_conf_t *conf);
+    void (*configure_target)(rd_kafka_conf_t *conf);
 };
 
 static int64_t
@@ -52,6 +53,7 @@ scene_open(struct scene *scene, bool create)
         .step_ms = 3000,
         .clock = &scene->clock,
         .configure_source = scene->configure_source,
+        .configure_target = scene->configure_target,
         .wake = &scene->fix.wake,
         .watch = scene->watch,
     };
@@ -320,23 +322,36 @@ a_catalog_can_be_freed_while_it_works(void **state)
 
 /* What is abandoned outlives its catalog, so it is kept where it can be
  * found. */
-static struct {
+static struct kept {
     struct scene scene;
     void *catalog;
     sem_t entered, go;
     atomic_bool hangs;
-} kept;
+} kept, kept_too;
 
 /* Called by the worker while it makes a client. */
+static void
+hang(struct kept *one)
+{
+    if (!atomic_exchange(&one->hangs, false))
+        return;
+    (void)sem_post(&one->entered);
+    while (sem_wait(&one->go) != 0)
+        continue;
+}
+
 static void
 hanging_configure(rd_kafka_conf_t *conf)
 {
     (void)conf;
-    if (!atomic_exchange(&kept.hangs, false))
-        return;
-    (void)sem_post(&kept.entered);
-    while (sem_wait(&kept.go) != 0)
-        continue;
+    hang(&kept);
+}
+
+static void
+hanging_too_configure(rd_kafka_conf_t *conf)
+{
+    (void)conf;
+    hang(&kept_too);
 }
 
 static void
@@ -380,6 +395,29 @@ a_call_that_does_not_come_back_is_answered_all_the_same(void **state)
     scene->catalog.ops->free(scene->catalog.self);
 }
 
+/* The source has answered, so it is the target that is told to be down. */
+static void
+who_did_not_come_back_is_told(void **state)
+{
+    struct scene *scene = &kept_too.scene;
+    struct catalog_event got;
+
+    (void)state;
+    scene->configure_target = hanging_too_configure;
+    scene_open(scene, true);
+    kept_too.catalog = scene->catalog.self;
+    assert_int_equal(sem_init(&kept_too.entered, 0, 0), 0);
+    assert_int_equal(sem_init(&kept_too.go, 0, 0), 0);
+    atomic_store(&kept_too.hangs, true);
+    scene->catalog.ops->refresh(scene->catalog.self);
+    assert_int_equal(sem_wait(&kept_too.entered), 0);
+    atomic_store(&scene->ahead_ms, 60000);
+    assert_int_equal(event(scene, &got), CATALOG_DOWN);
+    assert_true(!got.source_side && got.err.retry);
+    (void)sem_post(&kept_too.go);
+    scene->catalog.ops->free(scene->catalog.self);
+}
+
 int
 main(void)
 {
@@ -395,6 +433,7 @@ main(void)
         cmocka_unit_test(a_catalog_can_be_freed_while_it_works),
         cmocka_unit_test(
             a_call_that_does_not_come_back_is_answered_all_the_same),
+        cmocka_unit_test(who_did_not_come_back_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
