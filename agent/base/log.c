@@ -1,6 +1,7 @@
 #include "log.h"
 
 #include "clock.h"
+#include "seldom.h"
 #include "utf8.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 
 /* Room kept for what ends a line that was cut: ..." and a line break. */
 #define LINE_END 5
+#define SELDOM_MS 30000
 
 /* fixed: all but the level, which is shared. */
 struct log {
@@ -20,6 +22,7 @@ struct log {
     log_sink_fn *sink;
     void *sink_ctx;
     atomic_int level;
+    struct seldom *seldom; /* locks itself */
 };
 
 struct line {
@@ -39,6 +42,10 @@ log_new(int fd, enum log_level level, const struct clock *clock,
         err_set(err, ERR_MEMORY, "log");
         return NULL;
     }
+    if ((log->seldom = seldom_new(SELDOM_MS, err)) == NULL) {
+        free(log);
+        return NULL;
+    }
     log->fd = fd;
     log->clock = clock;
     atomic_init(&log->level, (int)level);
@@ -48,7 +55,18 @@ log_new(int fd, enum log_level level, const struct clock *clock,
 void
 log_free(struct log *log)
 {
+    if (log != NULL)
+        seldom_free(log->seldom);
     free(log);
+}
+
+bool
+log_seldom(struct log *log, const char *what, const char *of,
+    int64_t *held_back)
+{
+    *held_back = 0;
+    return log != NULL && seldom_may(log->seldom, what, of,
+                              clock_mono_ms(log->clock), held_back);
 }
 
 void

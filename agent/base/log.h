@@ -8,7 +8,7 @@
  * is a metric instead.  Never a payload, never a secret.
  *
  * Thread: log_write() from any; a line is written by one write(2).
- * Memory: log_new() takes a page; a line is at most LOG_LINE_MAX bytes, cut
+ * Memory: log_new() takes three pages; a line is at most LOG_LINE_MAX bytes, cut
  *         with "..." beyond that. */
 #ifndef KEDGE_LOG_H
 #define KEDGE_LOG_H
@@ -55,6 +55,11 @@ struct log *log_new(int fd, enum log_level level, const struct clock *clock,
     struct err *err) MUST_CHECK;
 void log_free(struct log *log);
 void log_set_level(struct log *log, enum log_level level);
+
+/* For lines that many may write at once: true if there was none of `what` of
+ * `of` for half a minute; *held_back: so many were not written (seldom.h). */
+bool log_seldom(struct log *log, const char *what, const char *of,
+    int64_t *held_back);
 
 /* Before the second thread starts.  `sink` is then used instead of the fd. */
 void log_set_sink(struct log *log, log_sink_fn *sink, void *ctx);

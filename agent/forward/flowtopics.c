@@ -239,6 +239,7 @@ flowtopics_down(struct flow *flow, bool source_side, const struct err *err,
         source_side ? &flow->source_link : &flow->target_link;
     struct flow_away *away =
         source_side ? &flow->source_away : &flow->target_away;
+    char why[REPORT_TEXT_MAX];
 
     /* That it is away may be heard before the reason. */
     if (*link != FLOW_LINK_DOWN ||
@@ -252,8 +253,11 @@ flowtopics_down(struct flow *flow, bool source_side, const struct err *err,
     (void)snprintf(away->why, sizeof away->why, "%s", err->text);
     if (source_side && flow->source_down_ms == 0)
         flow->source_down_ms = now_ms;
-    if (flow->state == FLOW_CONNECTING)
-        flow_enter(flow, FLOW_CONNECTING, err->text);
+    if (flow->state != FLOW_CONNECTING)
+        return;
+    (void)snprintf(why, sizeof why, "cluster %s: %s",
+        source_side ? flow->from : flow->to, err->text);
+    flow_enter(flow, FLOW_CONNECTING, why);
 }
 
 /* Nobody can talk to it, for want of a way there, of trust or of a password. */
@@ -337,6 +341,17 @@ on_ends(struct flow *flow, struct catalog_event *event, int64_t wall_ms,
         lanes_ends(flow->lanes, event->lane, wall_ms, now_ms);
 }
 
+/* Somebody has to do something; said once. */
+static void
+ledger_waits(struct flow *flow, const struct err *err)
+{
+    if (flow->state != FLOW_CONNECTING || strcmp(flow->reason, err->text) == 0)
+        return;
+    LOG(flow->o.log, LEVEL_WARN, "ledger.waits", kv_str("flow", flow->name),
+        kv_str("cluster", flow->to), kv_str("error", err->text));
+    flow_enter(flow, FLOW_CONNECTING, err->text);
+}
+
 static void
 on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
 {
@@ -366,8 +381,8 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
         flow->refresh_at_ms = now_ms + AGAIN_MS;
         if (is_away(&event->err))
             flowtopics_down(flow, false, &event->err, now_ms);
-        else if (flow->state == FLOW_CONNECTING)
-            flow_enter(flow, FLOW_CONNECTING, event->err.text);
+        else
+            ledger_waits(flow, &event->err);
         break;
     case CATALOG_ENDS:
         on_ends(flow, event, wall_ms, now_ms);

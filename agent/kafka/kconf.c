@@ -1,5 +1,6 @@
 #include "kconf.h"
 #include "clock.h"
+#include "kadvice.h"
 #include "kalive.h"
 #include "kdial.h"
 #include "kflow.h"
@@ -9,15 +10,12 @@
 #include "log.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ALIAS_MAX 64
 #define FLOW_MAX 64
-#define FACILITIES 16
-#define SAY_EVERY_MS 30000
 
 /* What the client's opaque points at. */
 struct context {
@@ -29,11 +27,6 @@ struct context {
     struct ktrust *ktrust; /* NULL: no TLS */
     /* shared */
     atomic_bool purged; /* by us: it was told to throw records away */
-    pthread_mutex_t lock;
-    struct {
-        char name[16];
-        int64_t said_ms, held_back;
-    } facilities[FACILITIES]; /* under the lock */
 };
 
 static const struct {
@@ -68,33 +61,6 @@ set_property(rd_kafka_conf_t *conf, const struct kprops *property,
     if (property->from == KPROPS_KEY || property->from == KPROPS_PASSWORD)
         return err_set(err, ERR_CONFIG, "%s: not accepted", property->name);
     return err_set(err, ERR_CONFIG, "%s: %s", property->name, why);
-}
-
-/* True once in SAY_EVERY_MS for each facility; *held_back: lines since. */
-static bool
-may_say(struct context *context, const char *facility, int64_t *held_back)
-{
-    int64_t now_ms = clock_mono_ms(clock_system());
-    size_t i = 0;
-    bool say = false;
-
-    (void)pthread_mutex_lock(&context->lock);
-    while (i < FACILITIES - 1 && context->facilities[i].name[0] != '\0' &&
-           strncmp(context->facilities[i].name, facility,
-               sizeof context->facilities[i].name - 1) != 0)
-        i++; /* the last place is everybody's */
-    if (context->facilities[i].name[0] == '\0' ||
-        now_ms - context->facilities[i].said_ms >= SAY_EVERY_MS) {
-        (void)snprintf(context->facilities[i].name,
-            sizeof context->facilities[i].name, "%s", facility);
-        context->facilities[i].said_ms = now_ms;
-        *held_back = context->facilities[i].held_back;
-        context->facilities[i].held_back = 0;
-        say = true;
-    } else
-        context->facilities[i].held_back++;
-    (void)pthread_mutex_unlock(&context->lock);
-    return say;
 }
 
 /* The library calls enable.gapless.guarantee experimental and says so once for
@@ -139,7 +105,8 @@ on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
         is_guess(context, text))
         return;
     ours = is_our_purge(context, facility, text);
-    if (!ours && !may_say(context, facility, &held_back))
+    if (!ours &&
+        !log_seldom(context->log, facility, context->cluster, &held_back))
         return;
     LOG(context->log, level <= 4 && !ours ? LEVEL_WARN : LEVEL_DEBUG,
         "kafka.client", kv_str("cluster", context->cluster),
@@ -196,7 +163,6 @@ context_free(struct context *context)
         return;
     kdial_free(context->kdial);
     ktrust_free(context->ktrust);
-    (void)pthread_mutex_destroy(&context->lock);
     free(context);
 }
 
@@ -230,7 +196,6 @@ context_new(const struct kconf_options *options, struct err *err)
         err_set(err, ERR_MEMORY, "client of %s", cluster->alias);
         return NULL;
     }
-    (void)pthread_mutex_init(&context->lock, NULL);
     atomic_init(&context->purged, false);
     (void)snprintf(context->cluster, sizeof context->cluster, "%s",
         cluster->alias);
@@ -384,8 +349,6 @@ static const struct {
         "key): change the topic" AGAIN },
     { RD_KAFKA_RESP_ERR_POLICY_VIOLATION, ERR_KAFKA, false,
         "the cluster's administrator has to change its policy" AGAIN },
-    { RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR, ERR_CONFIG, false,
-        "the policy asks for more replicas than there are brokers" },
     { RD_KAFKA_RESP_ERR_UNSUPPORTED_COMPRESSION_TYPE, ERR_CONFIG, false,
         "choose a compression.type that the target knows" },
     { RD_KAFKA_RESP_ERR__INVALID_ARG, ERR_CONFIG, false,
@@ -456,6 +419,8 @@ static bool
 fill_err(struct err *err, rd_kafka_resp_err_t code, const char *detail,
     bool retry)
 {
+    const struct kadvice *advice = kadvice_find(code, detail);
+    char plain[512];
     size_t len;
     enum err_kind kind = ERR_KAFKA;
     const char *who = retry ? PASSES : "look at the brokers' logs" AGAIN;
@@ -466,9 +431,17 @@ fill_err(struct err *err, rd_kafka_resp_err_t code, const char *detail,
             retry = meanings[i].retry;
             who = meanings[i].who;
         }
-    if (detail == NULL || detail[0] == '\0')
+    if (advice != NULL) {
+        kind = advice->kind;
+        retry = advice->retry;
+        who = advice->who;
+    }
+    if (advice != NULL && advice->alone)
+        err_set(err, kind, "%s", who);
+    else if (detail == NULL || detail[0] == '\0')
         err_set(err, kind, "%s; %s", rd_kafka_err2str(code), who);
     else { /* the advice stays readable when the detail is long */
+        detail = kadvice_plain(detail, plain, sizeof plain);
         len =
             length_in(detail, sizeof err->text - sizeof " ...; " - strlen(who));
         err_set(err, kind, "%.*s%s; %s", (int)len, detail,

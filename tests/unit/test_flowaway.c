@@ -86,7 +86,7 @@ a_flow_waits_for_its_clusters_and_says_so(void **state)
     fix.memory->ledger_waits = false;
     fix.memory->source_down = true;
     flowfix_go(&fix, 5000);
-    assert_string_equal(fix.report->reason, "no broker answers");
+    assert_string_equal(fix.report->reason, "cluster plant: no broker answers");
     expect_up(&fix, false, true);
     assert_int_equal(fix.memory->joins, 0);
     fix.memory->source_down = false;
@@ -110,7 +110,7 @@ nothing_is_up_before_it_has_answered(void **state)
     flowfix_turn(&fix);
     expect_up(&fix, false, false);
     flowfix_go(&fix, 5000);
-    assert_string_equal(fix.report->reason, "no broker answers");
+    assert_string_equal(fix.report->reason, "cluster cloud: no broker answers");
     expect_up(&fix, false, false);
     fix.memory->target_down = false;
     flowfix_go(&fix, 5000);
@@ -172,7 +172,7 @@ a_pause_hides_no_cluster_that_is_away(void **state)
     flowfix_go(&fix, 5000);
     assert_int_equal(fix.report->state, FLOW_CONNECTING);
     assert_string_equal(fix.report->reason,
-        "an operator paused it, and: no broker answers");
+        "an operator paused it, and: cluster cloud: no broker answers");
     fix.memory->target_down = false;
     flowfix_go(&fix, 5000);
     assert_int_equal(fix.report->state, FLOW_PAUSED);

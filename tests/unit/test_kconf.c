@@ -456,12 +456,11 @@ an_error_object_is_taken(void **state)
     assert_non_null(strstr(err.text, "after 30 s"));
 }
 
-/* A broker that refuses is dialled again and again, and said once. */
+/* A broker that refuses is dialled again by every client, and said once. */
 static void
 the_log_has_no_line_for_each_retry(void **state)
 {
     struct lines lines = { 0 };
-    struct log *log = log_to(&lines);
     struct kconf_options options = options_of(KCONF_ADMIN, &plain);
     struct err err;
     const struct rd_kafka_metadata *metadata;
@@ -469,14 +468,16 @@ the_log_has_no_line_for_each_retry(void **state)
     size_t n_fail = 0;
 
     (void)state;
-    options.log = log;
-    assert_non_null(rk = kconf_open(&options, &err));
-    assert_int_not_equal(rd_kafka_metadata(rk, 0, NULL, &metadata, 1500), 0);
-    kconf_close(rk);
+    options.log = log_to(&lines);
+    for (int i = 0; i < 2; i++) {
+        assert_non_null(rk = kconf_open(&options, &err));
+        (void)rd_kafka_metadata(rk, 0, NULL, &metadata, 1000);
+        kconf_close(rk);
+    }
     for (size_t i = 0; i < lines.n; i++)
         n_fail += strcmp(lines.facility[i], "FAIL") == 0;
     assert_int_equal(n_fail, 1);
-    log_free(log);
+    log_free(options.log);
 }
 
 int
