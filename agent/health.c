@@ -271,7 +271,9 @@ health_ready(const struct health *health, const struct flow_report *report,
         return false;
     }
     if (report->n_selected == 0) {
-        (void)snprintf(why, size, "no partition of any topic is selected");
+        (void)snprintf(why, size, "nothing is forwarded: %s",
+            report->reason[0] == '\0' ? "no partition of any topic is selected"
+                                      : report->reason);
         return false;
     }
     for (size_t i = 0; i < report->n_lanes; i++) {

@@ -191,6 +191,7 @@ notes(FILE *out, const struct view_flow *flow, note_fn *note)
 {
     const struct flow_report *report = flow->report;
     char what[48], reason[80];
+    size_t skips = 0;
 
     if (!flow->ready)
         note(out, "not ready", flow->why);
@@ -207,9 +208,11 @@ notes(FILE *out, const struct view_flow *flow, note_fn *note)
     }
     note_parts(out, flow, note);
     note_waiting(out, report, note);
-    if (report->n_skips > 0) {
+    for (size_t i = 0; i < report->n_skips; i++)
+        skips += !report->skips[i].quiet;
+    if (skips > 0) {
         (void)snprintf(reason, sizeof reason,
-            "%zu; kedge status --json says why, for each", report->n_skips);
+            "%zu; kedge status --json says why, for each", skips);
         note(out, "skipped topics", reason);
     }
 }

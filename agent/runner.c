@@ -3,6 +3,7 @@
 #include "health.h"
 #include "kflow.h"
 #include "loaded.h"
+#include "match.h"
 #include "policy.h"
 #include "selection.h"
 
@@ -27,10 +28,26 @@ struct runner {
     bool draining;
 };
 
-static bool
+static enum flow_wants
 wants(void *ctx, const char *topic, const char **why)
 {
-    return policy_flow_wants(ctx, topic, why);
+    if (policy_flow_wants(ctx, topic, why))
+        return FLOW_WANTS;
+    return policy_flow_excludes(ctx, topic) ? FLOW_EXCLUDES : FLOW_WANTS_NOT;
+}
+
+static const char *
+pattern(void *ctx, size_t i, char *name, size_t size)
+{
+    const struct policy_flow *flow = ctx;
+
+    if (i >= flow->include.n)
+        return NULL;
+    if (match_is_loose(flow->include.items[i]))
+        (void)snprintf(name, size, "%s", flow->include.items[i]);
+    else if (!match_stem(flow->include.items[i], name, size))
+        name[0] = '\0';
+    return flow->include.items[i];
 }
 
 static bool
@@ -119,6 +136,7 @@ make_flow(struct runner *runner, const struct runner_options *options,
             .from = flow->from_name,
             .to = flow->to_name },
         .wants = wants,
+        .pattern = pattern,
         .selected = selected,
         .selection = runner->selection,
         .wants_ctx = (void *)(uintptr_t)flow,

@@ -202,6 +202,12 @@ policy_flow_wants(const struct policy_flow *flow, const char *topic,
     return answer == MATCH_YES;
 }
 
+bool
+policy_flow_excludes(const struct policy_flow *flow, const char *topic)
+{
+    return match_topic(flow->topics, topic) == MATCH_EXCLUDED;
+}
+
 static uint64_t
 sum_of(const struct policy_list *list)
 {

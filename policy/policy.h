@@ -138,6 +138,7 @@ void policy_free(const struct policy *policy); /* NULL is fine */
  * to the caller's route. */
 bool policy_flow_wants(const struct policy_flow *flow, const char *topic,
     const char **why);
+bool policy_flow_excludes(const struct policy_flow *flow, const char *topic);
 
 /* Of topics and start: another number when they select something else. */
 uint64_t policy_fingerprint(const struct policy_flow *flow);

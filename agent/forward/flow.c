@@ -190,7 +190,8 @@ judge(struct flow *flow)
     else if (flow->joined && flow->member && flow->paused)
         flow_enter(flow, FLOW_PAUSED, "an operator paused it");
     else if (flow->joined && flow->member)
-        flow_enter(flow, FLOW_RUNNING, "a member of the group");
+        flow_enter(flow, FLOW_RUNNING,
+            flow->none[0] != '\0' ? flow->none : "a member of the group");
     else if (flow->joined)
         flow_enter(flow, FLOW_CONNECTING,
             "the group is being joined: up to half a minute when an agent "

@@ -33,12 +33,24 @@
  * with that much. */
 #define FLOW_PREFETCH_SHARE 6
 
+enum flow_wants {
+    FLOW_WANTS_NOT,
+    FLOW_WANTS,
+    FLOW_EXCLUDES, /* it is left out on purpose */
+};
+
 /* Does the policy select this source topic?  Called on the flow's thread, for
- * every topic of the source at each refresh.  False and *why NULL: nothing
- * was said about it.  False and *why a clause that lives as long as the flow:
+ * every topic of the source at each refresh.  *why NULL: nothing was
+ * said about it.  Not wanted and *why a clause that lives as long as the flow:
  * it was meant to be left out, or it cannot be told; the topic is listed as
  * skipped, with this reason. */
-typedef bool flow_wants_fn(void *ctx, const char *topic, const char **why);
+typedef enum flow_wants flow_wants_fn(void *ctx, const char *topic,
+    const char **why);
+
+/* The i-th pattern that selects topics, NULL behind the last one.  `name` gets
+ * the one topic that it is for, "" when that may be several. */
+typedef const char *flow_pattern_fn(void *ctx, size_t i, char *name,
+    size_t size);
 
 /* Did that selection, of this policy or an earlier one, have the topic?  True
  * as well when it cannot be told.  Called on the flow's thread, after a change
@@ -51,7 +63,8 @@ struct flow_options {
     struct route route;       /* its texts are copied */
     flow_wants_fn *wants;
     flow_selected_fn *selected;
-    void *wants_ctx;            /* of both */
+    flow_pattern_fn *pattern;   /* to say what matches nothing; NULL is fine */
+    void *wants_ctx;            /* of all three */
     const char *selection;      /* what selected() reads; as long as the flow */
     uint64_t fingerprint;       /* of topics and start */
     enum start start;           /* for what exists at the first start */

@@ -162,6 +162,8 @@ make(struct flow *flow)
          topic = topic->next) {
         if (topic->reason[0] == '\0')
             continue;
+        report->skips[n_skips].quiet =
+            topic->meant || (topic->selected && topic->exists);
         memcpy(report->skips[n_skips].topic, topic->name,
             sizeof report->skips[n_skips].topic);
         memcpy(report->skips[n_skips++].reason, topic->reason,

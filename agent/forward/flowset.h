@@ -40,6 +40,7 @@ struct flow {
     int64_t state_since_wall_ms;
     int64_t said_ms, said; /* the log was told so many reasons since then */
     bool paused, failed;   /* by an operator; by a record (`reason`) */
+    char none[REPORT_TEXT_MAX];         /* why no topic is forwarded; empty */
     char group_reason[REPORT_TEXT_MAX]; /* why it cannot be joined; empty */
     struct parts *parts; /* with `lanes` from the moment the ledger is known */
     struct lanes *lanes;
@@ -104,6 +105,14 @@ void flowtopics_group(struct flow *flow, const struct group_event *event,
     int64_t now_ms);
 void flowtopics_acked(struct flow *flow);
 void flowledger_found(struct flow *flow, const struct catalog_event *event);
+
+/* A topic is left out for that reason; said once in the log. */
+void flowtopics_skip(const struct flow *flow, struct topic *topic,
+    const char *why);
+
+/* flownames.c: after a list was taken.  Lists what the policy names and the
+ * source has not, and says in `none` what to do when nothing is forwarded. */
+void flownames_look(struct flow *flow);
 
 /* flowcircle.c: topics whose records another flow brings from the target are
  * not forwarded to where they come from. */

@@ -29,8 +29,8 @@ hold_changed(struct flow *flow, const struct topic *topic)
 }
 
 /* Left out for a reason that the policy gives.  Said once in the log. */
-static void
-skip_topic(const struct flow *flow, struct topic *topic, const char *why)
+void
+flowtopics_skip(const struct flow *flow, struct topic *topic, const char *why)
 {
     if (strcmp(topic->reason, why) == 0)
         return;
@@ -45,17 +45,21 @@ take_topic(struct flow *flow, const struct catalog_topic *found)
     struct topic *topic;
     struct err err;
     const char *why = NULL;
-    bool wanted = flow->o.wants(flow->o.wants_ctx, found->name, &why);
+    enum flow_wants wants = flow->o.wants(flow->o.wants_ctx, found->name, &why);
 
-    if (!wanted && why == NULL)
+    if (wants != FLOW_WANTS && why == NULL)
         return;
     if ((topic = parts_topic(flow->parts, found->name)) == NULL)
         return; /* no memory now: seen again at the next refresh */
     (void)snprintf(topic->id, sizeof topic->id, "%s", found->id);
     topic->exists = true;
     topic->partitions = found->partitions;
-    if (!wanted) {
-        skip_topic(flow, topic, why);
+    topic->meant = wants == FLOW_EXCLUDES;
+    if (topic->absent)
+        topic->reason[0] = '\0'; /* it has come */
+    topic->absent = false;
+    if (wants != FLOW_WANTS) {
+        flowtopics_skip(flow, topic, why);
         return;
     }
     topic->selected =
@@ -123,7 +127,8 @@ is_missed(const struct flow *flow, const struct part *part)
     return !part->topic->exists &&
            lanes_state(flow->lanes, part->lane) != LANE_ELSEWHERE &&
            (part->known || part->phase != PHASE_IDLE) &&
-           flow->o.wants(flow->o.wants_ctx, part->topic->name, &why);
+           flow->o.wants(flow->o.wants_ctx, part->topic->name, &why) ==
+               FLOW_WANTS;
 }
 
 /* Said when the second list in a row is without it: a broker that has just
@@ -141,7 +146,7 @@ miss_topics(struct flow *flow)
          topic = topic->next) {
         topic->missing = topic->missed ? topic->missing + 1 : 0;
         topic->missed = false;
-        if (!topic->exists && topic->missing < TOPIC_MISSING)
+        if (!topic->exists && !topic->absent && topic->missing < TOPIC_MISSING)
             topic->reason[0] = '\0';
         if (topic->missing != TOPIC_MISSING)
             continue;
@@ -169,6 +174,7 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
         take_topic(flow, &list->topics[i]);
     flowcircle_look(flow, list);
     miss_topics(flow);
+    flownames_look(flow);
     if (!circle && !changed && lanes_refused(flow->lanes) == NULL)
         ensure_targets(flow); /* else topics of others would be made */
     if (flow->draining) {

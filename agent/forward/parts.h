@@ -33,6 +33,9 @@ struct topic {
     int32_t target_partitions;    /* 0: not ready */
     int64_t max_message_bytes;    /* of the target; 0: not told */
     bool limit_doubted;           /* until the target has been asked again */
+    bool meant;                   /* the policy leaves it out on purpose */
+    bool absent;                  /* the policy names it, and the source never
+                                   * had it (flownames.c) */
     bool selected;                /* the policy wants it and it may go */
     bool exists;                  /* in the source's newest list */
     bool circle;                  /* left out by flowcircle.c alone */

@@ -77,8 +77,10 @@ struct report_lane {
 };
 
 /* A source topic that the policy speaks of and that is not forwarded; the
- * reason is a clause. */
+ * reason is a clause.  `quiet`: nobody has to look at it, for it is excluded on
+ * purpose or only waits, which its partitions say. */
 struct report_skip {
+    bool quiet;
     char topic[LEDGER_NAME_MAX];
     char reason[REPORT_TEXT_MAX];
 };

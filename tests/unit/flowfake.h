@@ -73,7 +73,8 @@ flowfake_wants(const char *name, const char *topic, const char **why)
     const struct flow *flow = flowfake_find(name);
 
     *why = NULL;
-    return flow->options.wants(flow->options.wants_ctx, topic, why);
+    return flow->options.wants(flow->options.wants_ctx, topic, why) ==
+           FLOW_WANTS;
 }
 
 static inline size_t

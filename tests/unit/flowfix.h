@@ -21,6 +21,8 @@ struct flowfix {
     struct flow_report *report; /* the newest */
     bool ended;
     const char *unwanted;  /* a topic that the policy does not select */
+    const char *excluded;  /* one that it leaves out on purpose */
+    const char *named;     /* one that it names, with options.pattern */
     const char *undecided; /* one of which it cannot be told */
 };
 
@@ -32,7 +34,7 @@ flowfix_selected(void *ctx, const char *selection, const char *topic)
     return strstr(selection, topic) != NULL;
 }
 
-static inline bool
+static inline enum flow_wants
 flowfix_wants(void *ctx, const char *topic, const char **why)
 {
     const struct flowfix *fix = ctx;
@@ -40,9 +42,25 @@ flowfix_wants(void *ctx, const char *topic, const char **why)
     *why = NULL;
     if (fix->undecided != NULL && strcmp(fix->undecided, topic) == 0) {
         *why = "a pattern gives up on it";
-        return false;
+        return FLOW_WANTS_NOT;
     }
-    return fix->unwanted == NULL || strcmp(fix->unwanted, topic) != 0;
+    if (fix->excluded != NULL && strcmp(fix->excluded, topic) == 0) {
+        *why = "it is excluded";
+        return FLOW_EXCLUDES;
+    }
+    return fix->unwanted == NULL || strcmp(fix->unwanted, topic) != 0
+               ? FLOW_WANTS
+               : FLOW_WANTS_NOT;
+}
+
+/* A plain name, and a pattern for many. */
+static inline const char *
+flowfix_pattern(void *ctx, size_t i, char *name, size_t size)
+{
+    const struct flowfix *fix = ctx;
+
+    (void)snprintf(name, size, "%s", i == 0 ? fix->named : "");
+    return i == 0 ? fix->named : i == 1 ? "u.*" : NULL;
 }
 
 /* Options that a test may change before flowfix_start(). */

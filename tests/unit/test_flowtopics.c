@@ -379,10 +379,98 @@ the_report_says_how_far_a_partition_is(void **state)
     flowfix_free(&fix);
 }
 
+/* --- what matches nothing --- */
+
+#define SPELLING                                                            \
+    "look at the spelling, and that this client has Describe on it at the " \
+    "source: what it may not describe is not listed to it"
+
+static void
+a_name_without_a_topic_is_listed_until_it_comes(void **state)
+{
+    struct memory_topic *late;
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    memory_topic(fix.memory, "t", 1, 10, 100);
+    fix.options.pattern = flowfix_pattern;
+    fix.named = "late";
+    flowfix_start(&fix);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(fix.report->n_skips, 1);
+        assert_string_equal(fix.report->skips[0].topic, "late");
+        assert_string_equal(fix.report->skips[0].reason,
+            "the source has no topic of this name: " SPELLING);
+        assert_false(fix.report->skips[0].quiet);
+        assert_string_equal(fix.report->reason, "a member of the group");
+        flowfix_go(&fix, 5000);
+    }
+    late = memory_topic(fix.memory, "late", 1, 10, 100);
+    flowfix_go(&fix, 8000);
+    assert_int_equal(fix.report->n_skips, 0);
+    assert_true(memory_arrived(&late->partition[0], 0, 10));
+    flowfix_free(&fix);
+}
+
+static void
+nothing_that_matches_is_said_with_the_patterns(void **state)
+{
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    fix.options.pattern = flowfix_pattern;
+    fix.named = "orders";
+    flowfix_start(&fix);
+    assert_int_equal(fix.report->state, FLOW_RUNNING);
+    assert_string_equal(fix.report->reason,
+        "no topic at plant matches topics.include (orders, u.*): " SPELLING);
+    memory_topic(fix.memory, "undecided", 1, 10, 100);
+    fix.undecided = "undecided";
+    flowfix_go(&fix, 6000);
+    assert_string_equal(fix.report->reason,
+        "every topic at plant that topics.include matches (orders, u.*) is "
+        "skipped: 'kedge status --json' says why, for each");
+    memory_topic(fix.memory, "u1", 1, 10, 100);
+    flowfix_go(&fix, 6000);
+    assert_string_equal(fix.report->reason, "a member of the group");
+    flowfix_free(&fix);
+}
+
+/* Nobody has to look at what was meant, nor twice at what waits. */
+static void
+what_is_meant_or_waits_is_quiet(void **state)
+{
+    static const struct {
+        const char *topic;
+        bool quiet;
+    } rows[] = { { "excluded", true }, { "undecided", false },
+        { "waits", true } };
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    for (size_t i = 0; i < 3; i++)
+        memory_topic(fix.memory, rows[i].topic, 1, 10, 100)->waits = i == 2;
+    fix.excluded = "excluded";
+    fix.undecided = "undecided";
+    flowfix_start(&fix);
+    assert_int_equal(fix.report->n_skips, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(fix.report->skips[i].topic, rows[i].topic);
+        assert_int_equal(fix.report->skips[i].quiet, rows[i].quiet);
+    }
+    flowfix_free(&fix);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_without_a_topic_is_listed_until_it_comes),
+        cmocka_unit_test(nothing_that_matches_is_said_with_the_patterns),
+        cmocka_unit_test(what_is_meant_or_waits_is_quiet),
         cmocka_unit_test(new_topics_and_partitions_are_picked_up),
         cmocka_unit_test(a_skipped_topic_is_listed_with_its_reason),
         cmocka_unit_test(a_topic_that_no_pattern_decides_on_is_listed),

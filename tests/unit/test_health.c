@@ -67,6 +67,13 @@ no_parts(struct flow_report *report)
 }
 
 static void
+no_topics(struct flow_report *report)
+{
+    no_parts(report);
+    (void)snprintf(report->reason, sizeof report->reason, "no topic matches");
+}
+
+static void
 all_elsewhere(struct flow_report *report)
 {
     report->n_parts = 0;
@@ -109,7 +116,9 @@ static const struct {
         "it is connecting: no broker of cloud answers" },
     { "held", held, "it is held" },
     { "draining", draining, "it is draining" },
-    { "no partition", no_parts, "no partition of any topic is selected" },
+    { "no partition", no_parts,
+        "nothing is forwarded: no partition of any topic is selected" },
+    { "no topic", no_topics, "nothing is forwarded: no topic matches" },
     { "other agents have all of them", all_elsewhere, NULL },
     { "a lane is held", held_lane,
         "lane 1 is held: the record at 7 cannot be read" },

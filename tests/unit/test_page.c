@@ -23,6 +23,15 @@ nothing(struct flow_report *report, struct view_flow *flow,
 }
 
 static void
+excluded(struct flow_report *report, struct view_flow *flow,
+    struct view_agent *agent)
+{
+    (void)flow;
+    (void)agent;
+    report->skips[0].quiet = true;
+}
+
+static void
 no_report(struct flow_report *report, struct view_flow *flow,
     struct view_agent *agent)
 {
@@ -139,6 +148,8 @@ static const struct {
     { "skipped topics are counted", nothing,
         "  skipped topics: 1; kedge status --json says why, for each\n",
         "internal" },
+    { "one that is excluded is not", excluded, "telemetry running",
+        "skipped topics" },
     { "before the first report", no_report,
         "\ntelemetry starting -     -     -        -   -     -       "
         "-         -\n",

@@ -237,10 +237,47 @@ test_orders_and_drain(void **state)
     free_place(&place);
 }
 
+/* Which topic a pattern is for, when it is for one. */
+static void
+test_patterns(void **state)
+{
+    static const struct {
+        const char *pattern, *name;
+    } rows[] = { { "orders", "orders" }, { "plant.orders", "plant.orders" },
+        { "plant\\.sales", "plant.sales" }, { "t\\..*", "" } };
+    const struct flow_options *got;
+    struct place place;
+    struct runner *runner;
+    char name[LEDGER_NAME_MAX];
+    struct err err;
+
+    (void)state;
+    make_place(&place,
+        "  a:\n"
+        "    from: one\n"
+        "    to: two\n"
+        "    topics: {include: [orders, plant.orders, 'plant\\.sales', "
+        "'t\\..*'], start: latest}\n"
+        "    rename: {policy: identity}\n");
+    runner = runner_start(&place.options, &err);
+    assert_non_null(runner);
+    got = &flowfake_find("a")->options;
+    for (size_t i = 0; i < 4; i++) {
+        assert_string_equal(got->pattern(got->wants_ctx, i, name, sizeof name),
+            rows[i].pattern);
+        assert_string_equal(name, rows[i].name);
+    }
+    assert_null(got->pattern(got->wants_ctx, 4, name, sizeof name));
+    runner_drain(runner);
+    runner_free(runner);
+    free_place(&place);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_patterns),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_left_behind),
         cmocka_unit_test(test_failures),
