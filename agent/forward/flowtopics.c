@@ -347,14 +347,15 @@ on_ends(struct flow *flow, struct catalog_event *event, int64_t wall_ms,
         lanes_ends(flow->lanes, event->lane, wall_ms, now_ms);
 }
 
-/* Somebody has to do something; said once. */
+/* Where somebody has to do something it is said once. */
 static void
 ledger_waits(struct flow *flow, const struct err *err)
 {
     if (flow->state != FLOW_CONNECTING || strcmp(flow->reason, err->text) == 0)
         return;
-    LOG(flow->o.log, LEVEL_WARN, "ledger.waits", kv_str("flow", flow->name),
-        kv_str("cluster", flow->to), kv_str("error", err->text));
+    if (!err->retry)
+        LOG(flow->o.log, LEVEL_WARN, "ledger.waits", kv_str("flow", flow->name),
+            kv_str("cluster", flow->to), kv_str("error", err->text));
     flow_enter(flow, FLOW_CONNECTING, err->text);
 }
 

@@ -165,7 +165,7 @@ answer_ledger(struct memory *memory, struct catalog_event *event)
     if (memory->target_down)
         err_set_retry(&event->err, ERR_NET, "no broker answers");
     else
-        err_set_retry(&event->err, ERR_KAFKA, "the ledger may not be made");
+        err_set(&event->err, ERR_KAFKA, "the ledger may not be made");
 }
 
 static bool

@@ -64,11 +64,31 @@ an_outage_is_few_lines_a_minute(void **state)
     }
 }
 
+/* Somebody has to mend it, and is told at WARN, once in the ten minutes. */
+static void
+a_ledger_that_cannot_be_made_is_a_warning(void **state)
+{
+    struct flowfix_lines lines = { .event = "ledger.waits" };
+    struct flowfix fix;
+    struct log *log;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    log = flowfix_count(&fix, &lines);
+    fix.memory->ledger_waits = true;
+    flowfix_start(&fix);
+    flowfix_go(&fix, 600000);
+    assert_int_equal(lines.n, 1);
+    flowfix_free(&fix);
+    log_free(log);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_outage_is_few_lines_a_minute),
+        cmocka_unit_test(a_ledger_that_cannot_be_made_is_a_warning),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
