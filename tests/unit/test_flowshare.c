@@ -56,7 +56,7 @@ a_client_is_given_what_it_can_use(void **state)
             quotas[i].want_sink + bytes);
         assert_in_range(lane->queued_cost, quotas[i].want_queued,
             quotas[i].want_queued +
-                FLOW_NEXT_MAX * INT64_C(1) * (bytes + FLOW_RECORD_COST));
+                (int64_t)FLOW_NEXT_MAX * (bytes + FLOW_RECORD_COST));
         assert_int_equal(fix.flow->queued_cost, lane->queued_cost);
         flowfix_free(&fix);
     }
