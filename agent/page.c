@@ -199,7 +199,7 @@ notes(FILE *out, const struct view_flow *flow, note_fn *note)
         return;
     for (size_t i = 0; i < report->n_lanes; i++) {
         if (report->lanes[i].reason[0] == '\0' ||
-            report->lanes[i].state == LANE_ELSEWHERE ||
+            report->lanes[i].state <= LANE_LOST ||
             report->lanes[i].state == LANE_OWNED)
             continue; /* nothing to look at */
         (void)snprintf(what, sizeof what, "lane %zu %s", i,

@@ -28,7 +28,7 @@ view_totals(const struct flow_report *report, int64_t now_wall_ms,
 
     *totals = (struct view_totals){ .age_ms = -1 };
     for (size_t i = 0; i < report->n_lanes; i++)
-        totals->lanes_ours += report->lanes[i].state != LANE_ELSEWHERE;
+        totals->lanes_ours += report->lanes[i].state > LANE_LOST;
     for (size_t i = 0; i < report->n_parts; i++) {
         const struct report_part *part = &report->parts[i];
         int64_t lag = report_true_lag(part);

@@ -258,6 +258,7 @@ lanebook_elsewhere(const struct lanes *lanes, struct lane *lane, int64_t now_ms)
 {
     if (lanes->draining)
         return; /* nobody is seen to take it any more */
+    lane->lost = lane->lost && !lanes->in;
     if (!lanes->in)
         lane->away_ms = 0;
     else if (lane->away_ms == 0)

@@ -311,7 +311,7 @@ lanes_on_group(struct lanes *lanes, const struct group_event *event,
         if (lane->phase != LANE_P_ELSEWHERE)
             give_up(lanes, lane, "assigned anew");
         lane->assigned = true;
-        lane->others = false;
+        lane->others = lane->lost = false;
         lane->away_ms = 0;
         if (lanes->draining)
             give_up(lanes, lane, "draining");
@@ -324,6 +324,7 @@ lanes_on_group(struct lanes *lanes, const struct group_event *event,
         break;
     case GROUP_LOST:
         lane->release_owed = false;
+        lane->lost = lane->assigned;
         give_up(lanes, lane, "lost to the group");
         break;
     case GROUP_PROVED:
@@ -474,7 +475,10 @@ lanes_retry(struct lanes *lanes, int64_t now_ms)
 enum lane_state
 lanes_state(const struct lanes *lanes, int32_t lane)
 {
-    return phases[lanes->lane[lane].phase].state;
+    enum lane_state state = phases[lanes->lane[lane].phase].state;
+    bool lost = lanes->lane[lane].lost && !lanes->in;
+
+    return lost && state == LANE_ELSEWHERE ? LANE_LOST : state;
 }
 
 const char *

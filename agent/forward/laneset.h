@@ -37,6 +37,8 @@ struct lane {
     bool doubted;      /* ENDS: the target ended too early when first asked */
     bool others;       /* ELSEWHERE: another agent has it for sure, and with it
                         * what we had on the wire */
+    bool lost;         /* ELSEWHERE: taken from us by GROUP_LOST, since when we
+                      * are no member */
     int64_t away_ms;   /* ELSEWHERE: a member without it since then; 0: none */
     int proofs;   /* prove() calls not answered yet; only the last counts */
     int64_t hint; /* offset of the newest mark, where a reader begins;

@@ -101,6 +101,7 @@ report_lane_state(enum lane_state state)
 {
     static const char *const names[LANE_N_STATES] = {
         [LANE_ELSEWHERE] = "elsewhere",
+        [LANE_LOST] = "lost",
         [LANE_TAKING] = "taking",
         [LANE_OWNED] = "owned",
         [LANE_FINISHING] = "finishing",

@@ -31,6 +31,8 @@ enum part_state {
 
 enum lane_state {
     LANE_ELSEWHERE, /* not assigned to this agent */
+    LANE_LOST,      /* it was, and the group has lost this agent: nobody knows
+                     * whose it is, until the group lets us in again */
     LANE_TAKING,    /* being taken over */
     LANE_OWNED,     /* ours: records and entries move */
     LANE_FINISHING, /* to be given up: what is on the wire is waited for */

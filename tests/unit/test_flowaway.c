@@ -303,6 +303,36 @@ a_late_list_does_not_disturb_a_drain(void **state)
     flowfix_free(&fix);
 }
 
+/* The group loses this agent: what was known of its partitions still is, until
+ * somebody else may have them. */
+static void
+a_lag_is_known_while_the_group_is_lost(void **state)
+{
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    memory_topic(fix.memory, "t", 1, 40, 1000);
+    fix.memory->lane[0].acks = 30;
+    flowfix_start(&fix);
+    flowfix_go(&fix, 12000);
+    memory_tell(fix.memory, GROUP_LOST, 0, "");
+    memory_tell(fix.memory, GROUP_FAILED, -1, "the session has ended");
+    flowfix_go(&fix, 2000);
+    assert_int_equal(fix.report->lanes[0].state, LANE_LOST);
+    assert_int_equal(fix.report->n_parts, 1);
+    assert_int_equal(report_true_lag(&fix.report->parts[0]), 10);
+    assert_int_equal(metric_get(fix.metrics, METRIC_PARTITIONS_OWNED), 0);
+    memory_tell(fix.memory, GROUP_IN, -1, "");
+    flowfix_go(&fix, 2000);
+    assert_int_equal(fix.report->lanes[0].state, LANE_ELSEWHERE);
+    assert_int_equal(fix.report->n_parts, 0);
+    memory_tell(fix.memory, GROUP_FAILED, -1, "the session has ended");
+    flowfix_go(&fix, 2000);
+    assert_int_equal(fix.report->lanes[0].state, LANE_ELSEWHERE);
+    flowfix_free(&fix);
+}
+
 /* --- what was lost with records on the wire --- */
 
 static void
@@ -433,6 +463,7 @@ main(void)
         cmocka_unit_test(a_topic_that_takes_no_records_says_why),
         cmocka_unit_test(a_cluster_is_not_forwarded_to_itself),
         cmocka_unit_test(a_late_list_does_not_disturb_a_drain),
+        cmocka_unit_test(a_lag_is_known_while_the_group_is_lost),
         cmocka_unit_test(a_drain_is_clean_if_all_that_was_sent_is_written_down),
     };
 

@@ -107,7 +107,7 @@ test_names(void **state)
 {
     static const char *const parts[] = { "waiting", "running", "paused",
         "held" };
-    static const char *const lanes[] = { "elsewhere", "taking", "owned",
+    static const char *const lanes[] = { "elsewhere", "lost", "taking", "owned",
         "finishing", "retaking", "held" };
     static const char *const flows[] = { "idle", "connecting", "running",
         "paused", "held", "draining", "stopped" };
