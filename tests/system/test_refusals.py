@@ -223,6 +223,13 @@ def not_tls_there(lab, _folder):
     return side
 
 
+def fewer_brokers(lab, _folder):
+    """One, and the policy does not say that one is enough."""
+    side = policyfile.target_side(lab.target)
+    del side["durability"]
+    return side
+
+
 KEPT_OUT = {
     "a wrong password": (wrong_password, ("authenticat", "SASL", "password")),
     "another authority": (wrong_ca, (
@@ -234,6 +241,9 @@ KEPT_OUT = {
     "nobody who listens": (nobody_listens, ("refused", "connect")),
     "a port without TLS": (not_tls_there, (
         "that port speaks TLS ('tls' in the policy)",)),
+    "one broker for three replicas": (fewer_brokers, (
+        "'durability: {replicas: 1, because: single-broker}' in that cluster",
+    )),
 }
 
 
