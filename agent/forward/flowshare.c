@@ -17,10 +17,8 @@
 #define QUEUE_SHARE 20         /* part of what all may share that may wait */
 #define LEAST_SHARE 16         /* part of it that is left whatever leaked */
 #define STUCK_S 2              /* without an ack, or in the way of others */
-#define SLOW_S \
-    10                 /* so long would take what waits; and that is
-                                * remembered */
-#define RING_KEEP 1024 /* slots that an empty queue may keep */
+#define SLOW_S 10              /* what waits takes longer than this */
+#define RING_KEEP 1024         /* slots that an empty queue may keep */
 
 int64_t
 flowshare_leaked(const struct flow *flow)

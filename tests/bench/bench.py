@@ -228,7 +228,8 @@ def run(lab, who, topic, codec, listener, number):
             if one.process.poll() not in (None, 0):
                 raise RuntimeError(f"{who} ended, see {one._log()}")
             if one.process.poll() is None:
-                cpu, peak = proc.cpu_seconds(pid), proc.peak_rss(pid)
+                cpu = max(cpu, proc.cpu_seconds(pid))
+                peak = max(peak, proc.peak_rss(pid))
             seen = lab.arrived(one.copy)
             if seen and first is None:
                 first, start_cpu = time.monotonic(), cpu
@@ -241,7 +242,8 @@ def run(lab, who, topic, codec, listener, number):
             raise TimeoutError(f"{who}: nothing arrived")
         last = time.monotonic()
         if one.process.poll() is None:
-            cpu, peak = proc.cpu_seconds(pid), proc.peak_rss(pid)
+            cpu = max(cpu, proc.cpu_seconds(pid))
+            peak = max(peak, proc.peak_rss(pid))
         else:  # it ended by itself, and was the only child to end
             all_of_it = resource.getrusage(resource.RUSAGE_CHILDREN)
             cpu = (all_of_it.ru_utime + all_of_it.ru_stime
