@@ -76,7 +76,7 @@ header(const struct flow *flow, struct flow_report *report, int64_t now_ms)
     memcpy(report->from, flow->from, sizeof report->from);
     memcpy(report->to, flow->to, sizeof report->to);
     memcpy(report->agent, flow->agent, sizeof report->agent);
-    (void)snprintf(report->reason, sizeof report->reason, "%s%.300s",
+    (void)snprintf(report->reason, sizeof report->reason, "%s%.355s",
         flow->paused && flow->state == FLOW_CONNECTING
             ? "an operator paused it, and: "
             : "",
