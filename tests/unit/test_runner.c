@@ -118,7 +118,7 @@ test_left_behind(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct kwatch watch = { 0 };
         struct place place;
-        struct runner *runner;
+        static struct runner *runner; /* found to the end */
         struct err err;
 
         print_message("%s\n", rows[i].label);
