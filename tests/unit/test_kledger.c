@@ -181,15 +181,14 @@ static struct kept {
     void *store;
     sem_t entered, go;
     atomic_bool hangs;
-} keeps[5], *kept = keeps;
+} keeps[5];
 
-/* Called by the worker while it makes a client. */
+/* The newest: clients that are made now get it. */
+static _Atomic(struct kept *) newest = keeps;
+
 static void
-hanging_configure(rd_kafka_conf_t *conf)
+hang(struct kept *mine)
 {
-    struct kept *mine = kept;
-
-    (void)conf;
     if (!atomic_exchange(&mine->hangs, false))
         return;
     (void)sem_post(&mine->entered);
@@ -197,9 +196,18 @@ hanging_configure(rd_kafka_conf_t *conf)
         continue;
 }
 
+/* Called by the worker while it makes a client. */
+static void
+hanging_configure(rd_kafka_conf_t *conf)
+{
+    (void)conf;
+    hang(newest);
+}
+
 static void
 a_call_that_does_not_come_back_is_told_and_left_behind(void **state)
 {
+    struct kept *kept = newest;
     struct ledgerfix *scene = NULL;
     struct store_answer got;
 
@@ -232,8 +240,7 @@ hanging_send(rd_kafka_t *rk, rd_kafka_message_t *message, void *ctx)
 {
     (void)rk;
     (void)message;
-    (void)ctx;
-    hanging_configure(NULL);
+    hang(ctx);
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
@@ -248,27 +255,26 @@ on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *ctx, char *why,
     size_t size)
 {
     (void)conf;
-    (void)ctx;
     (void)why;
     (void)size;
     (void)rd_kafka_interceptor_add_on_destroy(rk, "hangs", hanging_destroy,
-        NULL);
-    return rd_kafka_interceptor_add_on_send(rk, "hangs", hanging_send, NULL);
+        ctx);
+    return rd_kafka_interceptor_add_on_send(rk, "hangs", hanging_send, ctx);
 }
 
 static void
 intercept(rd_kafka_conf_t *conf)
 {
     assert_int_equal(rd_kafka_conf_interceptor_add_on_new(conf, "hangs", on_new,
-                         NULL),
+                         newest),
         0);
 }
 
-/* A store whose clients hang where `kept->hangs` says. */
+/* A store whose clients hang where `hangs` says. */
 static struct ledgerfix *
-set_up_hanging(struct kept *mine)
+set_up_hanging(struct kept *kept)
 {
-    kept = mine;
+    newest = kept;
     ledgerfix_configure = intercept;
     assert_int_equal(ledgerfix_set_up((void **)&kept->scene), 0);
     ledgerfix_configure = NULL;
@@ -298,7 +304,8 @@ order_marks(struct ledgerfix *scene, int n)
 static void
 a_batch_that_is_left_behind_is_counted(void **state)
 {
-    struct ledgerfix *scene = set_up_hanging(&keeps[1]);
+    struct kept *kept = &keeps[1];
+    struct ledgerfix *scene = set_up_hanging(kept);
     struct store_answer got;
 
     (void)state;
@@ -338,7 +345,8 @@ what_a_lane_that_was_given_up_holds_is_counted(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof given_up_rows / sizeof *given_up_rows; i++) {
         const struct given_up_row *row = &given_up_rows[i];
-        struct ledgerfix *scene = set_up_hanging(&keeps[2 + i]);
+        struct kept *kept = &keeps[2 + i];
+        struct ledgerfix *scene = set_up_hanging(kept);
         int64_t deadline_ms = kafkafix_deadline();
         struct store_answer got;
 
