@@ -163,7 +163,9 @@ def test_three_agents(lab):
     assert sum(one.source for one in found) == written
     for one in found:
         one.assert_delivered()
-    assert [agent.stop() for agent in (third, second, first)] == [0, 0, 0]
+    assert [agent.stop() for agent in (third, first)] == [0, 0]
+    # what the zombie had on the wire was sent by others: it cannot be sure
+    assert second.stop() in (0, -signal.SIGTERM)
 
 
 @pytest.mark.limit(180)
