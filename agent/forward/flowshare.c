@@ -18,26 +18,43 @@
 #define LEAST_SHARE 16         /* part of it that is left whatever leaked */
 #define STUCK_S 2              /* without an ack, or in the way of others */
 #define SLOW_S 10              /* what waits takes longer than this */
+#define ASK_AFTER_S 10         /* without an ack the target is asked why */
+#define ASK_EVERY_S 30         /* and again */
 #define RING_KEEP 1024         /* slots that an empty queue may keep */
 
-int64_t
-flowshare_leaked(const struct flow *flow)
+/* Of closed clients: what those hold that are still ending, and those that were
+ * left behind, the store's included. */
+static struct sink_closed
+look_at_closed(const struct flow *flow)
 {
     struct sink_closed closed;
 
     flow->o.sink.ops->closed(flow->o.sink.self, &closed);
-    return closed.leaked + flow->o.store.ops->leaked(flow->o.store.self);
+    closed.leaked += flow->o.store.ops->leaked(flow->o.store.self);
+    return closed;
+}
+
+int64_t
+flowshare_leaked(const struct flow *flow)
+{
+    return look_at_closed(flow).leaked;
 }
 
 /* What all lanes may share.  However much was leaked, some is left, so that
  * records move until the process is started anew. */
 static int64_t
-share(const struct flow *flow)
+share_without(const struct flow *flow, int64_t leaked)
 {
     int64_t max = flow->o.max_in_flight_bytes, least = max / LEAST_SHARE;
-    int64_t rest = max - max / FLOW_PREFETCH_SHARE - flowshare_leaked(flow);
+    int64_t rest = max - max / FLOW_PREFETCH_SHARE - leaked;
 
     return rest > least ? rest : least;
+}
+
+static int64_t
+share(const struct flow *flow)
+{
+    return share_without(flow, flowshare_leaked(flow));
 }
 
 static int64_t
@@ -49,16 +66,12 @@ queue_share(const struct flow *flow)
 bool
 flowshare_may_read(const struct flow *flow)
 {
-    struct sink_closed closed;
+    struct sink_closed closed = look_at_closed(flow);
+    int64_t all = share_without(flow, closed.leaked);
 
-    if (flow->queued_cost >= queue_share(flow))
-        return false;
-    flow->o.sink.ops->closed(flow->o.sink.self, &closed);
-    return flow->cost < share(flow) - closed.ending;
+    return flow->queued_cost < all / QUEUE_SHARE &&
+           flow->cost < all - closed.ending;
 }
-
-#define ASK_AFTER_S 10
-#define ASK_EVERY_S 30
 
 static void
 look_at_acks(struct flow *flow, struct flow_lane *lane)
