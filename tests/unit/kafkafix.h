@@ -114,6 +114,18 @@ kafkafix_wait(struct kafkafix *fix, int64_t deadline_ms, const char *what)
     wake_wait(&fix->wake, KAFKAFIX_STEP_MS);
 }
 
+/* Begins to read a partition of "in". */
+static inline void
+kafkafix_read(const struct source *source, int32_t part, int32_t partition,
+    int64_t offset)
+{
+    struct err err;
+
+    if (!source->ops->read(source->self, part, "in", partition, offset, -1,
+            &err))
+        fail_msg("%s", err.text);
+}
+
 struct kafkafix_record {
     const void *key, *value; /* NULL: null */
     size_t key_len, value_len;

@@ -197,11 +197,7 @@ static inline void
 sinkfix_read_part(struct sinkfix *scene, int32_t part, int32_t partition,
     int64_t offset)
 {
-    struct err err;
-
-    if (!scene->source.ops->read(scene->source.self, part, "in", partition,
-            offset, -1, &err))
-        fail_msg("%s", err.text);
+    kafkafix_read(&scene->source, part, partition, offset);
 }
 
 /* Exactly one record. */

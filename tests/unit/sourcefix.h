@@ -79,11 +79,7 @@ static inline void
 sourcefix_read(struct sourcefix *scene, int32_t part, int32_t partition,
     int64_t offset)
 {
-    struct err err;
-
-    if (!scene->source.ops->read(scene->source.self, part, "in", partition,
-            offset, -1, &err))
-        fail_msg("%s", err.text);
+    kafkafix_read(&scene->source, part, partition, offset);
 }
 
 static inline void
