@@ -274,6 +274,17 @@ rd_kafka_admin_coord_request(rd_kafka_broker_t *rkb) {
         err = request(rkb);
 }
 C
+    for what in reset validate; do
+        cat <<C
+static rd_kafka_op_res_t rd_kafka_offset_${what}_op_cb(rd_kafka_t *rk,
+                                                     rd_kafka_op_t *rko) {
+        rd_kafka_toppar_t *rktp = rko->rko_rktp;
+        rd_kafka_toppar_lock(rktp);
+        rd_kafka_offset_$what(rktp, rko->rko_u.offset_reset.reason);
+        rd_kafka_toppar_unlock(rktp);
+}
+C
+    done >src/rdkafka_offset.c
     cat >src/tinycthread.c <<'C'
 int cnd_init(cnd_t *cond)
 {
@@ -310,6 +321,7 @@ accepts "edit: fits" "$patch" .
 took rdkafka_broker.c wakeup_before 2
 took rdkafka_topic.c 'RD_KAFKA_UUID_IS_ZERO(rkt->rkt_topic_id))' 1
 took rdkafka_admin.c 'add_source(eonce, "coordinator response")' 1
+took rdkafka_offset.c 'rko->rko_err == RD_KAFKA_RESP_ERR__DESTROY' 2
 took tinycthread.c 'pthread_condattr_setclock(&attr, CLOCK_MONOTONIC)' 1
 took tinycthread.c 'pthread_cond_init(cond, &attr)' 1
 took tinycthread_extra.c 'clock_gettime(CLOCK_MONOTONIC, &ts)' 1
@@ -330,6 +342,9 @@ rdkafka_topic.c metadata_update
 rdkafka_admin.c admin_coord_request
 rdkafka_admin.c coordinator request
 rdkafka_admin.c coordinator response
+rdkafka_offset.c offset_reset_op_cb
+rdkafka_offset.c offset_validate_op_cb
+rdkafka_offset.c toppar_lock
 tinycthread.c pthread_cond_init
 tinycthread.c pthread_cond_timedwait
 tinycthread.c int cnd_init
