@@ -3,6 +3,7 @@
 #include "clusterrules.h"
 #include "flowrules.h"
 #include "format.h"
+#include "loopback.h"
 #include "topics.h"
 #include "yaml_tree.h"
 
@@ -30,12 +31,13 @@ rule_metrics_loopback(const struct judge *judge)
     const char *metrics = judge->policy->metrics;
     const struct yaml *value =
         yaml_find(yaml_find(judge->policy->tree, "admin"), "metrics");
+    struct sockaddr_storage address;
     char host[256];
     int port = 0;
 
     if (metrics == NULL || value == NULL ||
         !format_split_address(metrics, host, sizeof host, &port) ||
-        strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0)
+        loopback_parse(metrics, &address) > 0)
         return;
     findings_add(judge->found, "KP083", SEVERITY_REFUSE, value->at,
         "metrics: %s is not a loopback address", metrics);

