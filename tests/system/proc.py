@@ -3,6 +3,7 @@
 import atexit
 import ctypes
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import weakref
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
+PORTS = (15000, 32768)  # the kernel's own for clients begin behind them
 _alive = weakref.WeakSet()
 
 
@@ -61,15 +63,20 @@ def _end_all():
 
 
 def free_ports(n):
-    """Ports that were free a moment ago, all different."""
-    sockets = []
-    for _ in range(n):
-        sock = socket.socket()
-        sock.bind(("127.0.0.1", 0))
-        sockets.append(sock)
-    ports = [sock.getsockname()[1] for sock in sockets]
-    for sock in sockets:
-        sock.close()
+    """Ports that were free a moment ago, all different.
+
+    None is of those that the system gives to clients: a broker that was ended
+    finds its own again.  Where it begins to look is drawn, so that two runs at
+    a time seldom meet."""
+    ports, port = [], random.randrange(*PORTS)
+    while len(ports) < n:
+        port = port + 1 if port + 1 < PORTS[1] else PORTS[0]
+        with socket.socket() as sock:
+            try:
+                sock.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            ports.append(port)
     return ports
 
 
