@@ -280,6 +280,11 @@ static const struct code codes[] = {
         "that is down stops writing or leaves one copy.",
         "Take replication.factor out, or let the cluster say why: durability: "
         "{replicas: 1, because: single-broker}." },
+    { "KP082", "a start that is still to come",
+        "What there is when the flow is first started would be passed over, "
+        "all of it, as with latest.",
+        "Write a time that is over, or latest, which says so; or correct the "
+        "clock of this machine." },
     { "KP083", "metrics for everybody",
         "The agent listens to nobody but the machine it runs on.",
         "Write a loopback address, as 127.0.0.1:9464." },

@@ -251,6 +251,22 @@ flowrules_in_flight(const struct judge *judge, const struct policy_flow *flow)
 }
 
 void
+flowrules_start(const struct judge *judge, const struct policy_flow *flow)
+{
+    const struct yaml *value = judge_said(judge, flow, "topics", "start");
+
+    if (value == NULL || flow->start != POLICY_AT_TIME ||
+        flow->start_wall_ms <= judge->now_wall_ms)
+        return;
+    findings_add(judge->found, "KP082", SEVERITY_REFUSE, value->at,
+        "start: %.40s is still to come: what there is already would be passed "
+        "over",
+        value->text);
+    findings_remedy(judge->found,
+        "start: latest\n# or a time that is over, or correct the clock");
+}
+
+void
 flowrules_separator(const struct judge *judge, const struct policy_flow *flow)
 {
     const struct yaml *value = judge_said(judge, flow, "rename", "separator");

@@ -28,6 +28,9 @@ flowrules_fn flowrules_measured;
 flowrules_fn flowrules_assertions; /* KP050, KP052 to KP055, KP059 */
 flowrules_fn flowrules_in_flight;
 
+/* Where it begins. */
+flowrules_fn flowrules_start;
+
 /* Names and copies at the target. */
 flowrules_fn flowrules_separator;
 flowrules_fn flowrules_replicas;

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #define N(rows) (sizeof(rows) / sizeof(rows)[0])
-#define NOW_WALL_MS INT64_C(1796000000000) /* at the end of November 2026 */
+#define NOW_WALL_MS INT64_C(1796080000000) /* 2026-11-30T23:06:40Z */
 
 /* Produces remotely, and says all that it has to say. */
 static const char policyfix_good[] =
