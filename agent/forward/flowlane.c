@@ -213,6 +213,7 @@ flowlane_open(void *ctx, struct part *part)
         return;
     }
     part->reading = true;
+    part->unsure = !part->topic->sure && part->read_next > 0;
     flowcircle_opened(flow, part->topic);
     if (lane->batch_bytes != batch_bytes(flow, part->lane))
         renew(flow, part->lane, "its topics take batches of another size");

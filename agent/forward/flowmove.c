@@ -1,6 +1,7 @@
 /* Records: from the source into the lanes' queues, from there into the sink,
  * and the acks that come back.  The only code that runs once for each record. */
 #include "flowset.h"
+#include "flowsource.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -213,6 +214,10 @@ take(struct flow *flow, struct record *record)
     if (lane->slow_s > 0 && !has_room(lane)) {
         record_release(record); /* read again behind what was sent */
         flowshare_give_way(flow, part->lane);
+        return;
+    }
+    if (!part->topic->sure && flowsource_doubts(flow, part)) {
+        record_release(record); /* read again when it is known what it is of */
         return;
     }
     note_epoch(part, record);

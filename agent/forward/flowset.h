@@ -49,6 +49,7 @@ struct flow {
     char ledger_id[LEDGER_ID_MAX];   /* of the topic; empty: not told */
     bool ledger_asked, ledger_known; /* ensure_ledger() and its answer */
     bool listing, listed;            /* refresh() is under way; was answered */
+    int64_t lists;                   /* so many times refresh() was called */
     bool joined, member; /* as lanes_joined() says; and the group let us in */
     bool left; /* the group, since the source is away: joins when it is back */
     enum flow_link source_link, target_link;

@@ -182,6 +182,38 @@ flowsource_tick(struct flow *flow, int64_t now_ms)
     flow->o.source.ops->ask_ends(flow->o.source.self);
 }
 
+bool
+flowsource_doubts(struct flow *flow, struct part *part)
+{
+    if (part->topic->sure_by == 0)
+        part->topic->sure_by = flow->lists + 1;
+    if (!part->unsure)
+        return false;
+    flow->o.source.ops->stop(flow->o.source.self, part->number);
+    part->reading = false;
+    if (part->topic->sure_by > flow->lists)
+        flow->refresh_at_ms = 0;
+    return true;
+}
+
+void
+flowsource_sure(struct flow *flow, struct topic *topic)
+{
+    if (topic->sure || topic->sure_by == 0 || topic->sure_by > flow->lists)
+        return;
+    topic->sure = true;
+    for (int32_t i = 0; i < topic->partitions; i++) {
+        struct part *part = parts_get(flow->parts, topic->name, i);
+
+        if (part == NULL || !part->unsure)
+            continue;
+        part->unsure = false;
+        if (part->phase == PHASE_OPEN && !part->reading &&
+            lanes_state(flow->lanes, part->lane) == LANE_OWNED)
+            flowlane_open(flow, part);
+    }
+}
+
 /* Without memory it is not asked now, and the next tick tries again. */
 void
 flowsource_resolve(void *ctx, struct part *part, enum start start,

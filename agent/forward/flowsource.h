@@ -28,6 +28,18 @@ void flowsource_hold(struct flow *flow, struct part *part, const char *why);
  * that is owned or being finished; of another lane nothing is told. */
 void flowsource_tell(struct flow *flow, int32_t lane);
 
+/* Is what is read the topic that the ledger means, or was that deleted and made
+ * anew?  The source's client learns the id of a topic when it first looks for
+ * it, and stays with it; that may be later than the newest list.  So the first
+ * record of a topic only shows that an id was learned: nothing is sent from a
+ * position in it before a list that began after that record has the id of the
+ * ledger (flowtopics.c compares).  Each topic once in the life of a flow.
+ *
+ * The first: a record came; true: it waits at the source for that list.  The
+ * second: a list has the topic, and reading goes on if it was that one. */
+bool flowsource_doubts(struct flow *flow, struct part *part);
+void flowsource_sure(struct flow *flow, struct topic *topic);
+
 /* As lanes_ops wants it; `ctx` is the flow.  Without memory it is tried again
  * at the next tick. */
 void flowsource_resolve(void *ctx, struct part *part, enum start start,

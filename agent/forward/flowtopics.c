@@ -69,6 +69,7 @@ take_topic(struct flow *flow, const struct catalog_topic *found)
         return;
     }
     hold_changed(flow, topic);
+    flowsource_sure(flow, topic);
 }
 
 static void
@@ -418,6 +419,7 @@ flowtopics_tick(struct flow *flow, int64_t now_ms)
         flow->refresh_at_ms = now_ms + flow->o.refresh_ms;
         if (flow->ledger_known) {
             flow->listing = true;
+            flow->lists++;
             flow->o.catalog.ops->refresh(flow->o.catalog.self);
         } else if (!flow->ledger_asked && !flow->failed) {
             flow->ledger_asked = true;

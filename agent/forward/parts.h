@@ -40,6 +40,10 @@ struct topic {
     bool exists;                  /* in the source's newest list */
     bool circle;                  /* left out by flowcircle.c alone */
     bool opened;                  /* a partition of it was, once, here */
+    bool sure;                    /* what is read is of this id, not of another
+                                   * topic of the name (flowsource.h) */
+    int64_t sure_by;              /* the list, by its number, that says so; 0:
+                                   * no record came yet */
     bool missed;                  /* it is not, and the ledger knows it */
     int missing;                  /* so many lists in a row missed it; from
                                    * TOPIC_MISSING on it counts as gone */
@@ -62,6 +66,7 @@ struct part {
     bool known;           /* the ledger has an entry: `entry` */
     bool writing;         /* `written` is on its way into the ledger */
     bool reading;         /* the source was told to read it */
+    bool unsure;          /* from a position in a topic that was not `sure` */
     int32_t epoch;        /* of the newest record read, -1 */
     int32_t epoch_before; /* of those before `epoch_since` */
     int64_t epoch_since;

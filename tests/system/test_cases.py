@@ -239,6 +239,33 @@ def test_topics_that_come_back_with_more_records(lab):
         assert lab.copied(name) == 100
 
 
+def test_p32_topics_made_anew_before_they_are_taken_over(lab):
+    """Whoever takes them has never read them, and knew the old ones by its
+    newest list: it looks again before it sends."""
+    names = [lab.topic(f"t{i}") for i in range(12)]
+    lab.load(names, 1, 1200).wait()
+    first, second = (lab.start(name=f"agent{i}", topics={"refresh": "10m"})
+                     for i in (1, 2))
+    second.wait_lanes(lab.flow, 4)
+
+    def entered():
+        mine = [one for (name, _), one in first.partitions(lab.flow).items()
+                if one["state"] == "running"]
+        return mine if all(one["ledger_next"] == 100 for one in mine) else None
+    moving = [one["topic"] for one in proc.wait_for("entries", entered)]
+    assert 0 < len(moving) < len(names), moving
+    for name in moving:
+        lab.kit.delete(lab.source, name)
+    lab.kit.create(lab.source, *moving)
+    lab.load(moving, 1, 300 * len(moving)).wait()
+    assert first.stop() == 0
+    for name in moving:
+        one = second.wait_partition(lab.flow, name, state="held",
+                                    ledger_next=100)
+        assert "made anew" in one["reason"], one
+        assert lab.copied(name) == 100
+
+
 def test_p46_every_topic_is_deleted(lab):
     topic = lab.topic("gone")
     lab.load([topic], 1, 10).wait()

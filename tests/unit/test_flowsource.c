@@ -346,6 +346,72 @@ a_lane_that_is_gone_is_not_told_any_more(void **state)
     flowfix_free(&fix);
 }
 
+/* By the newest list it is the old one still when its first record comes. */
+static const struct first_row {
+    const char *label;
+    bool remade;
+    int64_t want; /* that arrive */
+} first_rows[] = {
+    { "made anew between the list and the first record", true, 10 },
+    { "the same as ever", false, 50 },
+};
+
+static void
+a_successor_is_sure_of_a_topic_before_it_sends(void **state)
+{
+    for (size_t i = 0; i < sizeof first_rows / sizeof first_rows[0]; i++) {
+        const struct first_row *row = &first_rows[i];
+        struct memory_topic *topic;
+        struct flowfix fix;
+
+        (void)state;
+        print_message("  %s\n", row->label);
+        flowfix_init(&fix, 1);
+        topic = memory_topic(fix.memory, "t", 2, 10, 100);
+        flowfix_start(&fix);
+        flowfix_stop(&fix);
+        fix.memory->source_away = true;
+        flowfix_start(&fix);
+        if (row->remade)
+            (void)snprintf(topic->id, sizeof topic->id, "another");
+        for (int32_t k = 0; k < 2; k++)
+            memory_append(&topic->partition[k], 40, 100);
+        fix.memory->source_away = false;
+        flowfix_go(&fix, 1000);
+        for (int32_t k = 0; k < 2; k++) {
+            assert_true(memory_arrived(&topic->partition[k], 0, row->want));
+            assert_int_equal(flowfix_part(&fix, "t", k)->state,
+                row->remade ? PART_HELD : PART_RUNNING);
+        }
+        flowfix_free(&fix);
+    }
+}
+
+static void
+while_nobody_lists_it_is_not_sure(void **state)
+{
+    struct memory_topic *topic;
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    topic = memory_topic(fix.memory, "t", 1, 10, 100);
+    flowfix_start(&fix);
+    flowfix_stop(&fix);
+    memory_append(&topic->partition[0], 40, 100);
+    fix.memory->source_away = true;
+    flowfix_start(&fix);
+    fix.memory->source_down = true; /* for those who list */
+    fix.memory->source_away = false;
+    flowfix_go(&fix, 10000);
+    assert_int_equal(topic->partition[0].n_got, 10);
+    fix.memory->source_down = false;
+    flowfix_go(&fix, 3000);
+    assert_true(memory_arrived(&topic->partition[0], 0, 50));
+    assert_int_equal(memory_repeats(&topic->partition[0]), 0);
+    flowfix_free(&fix);
+}
+
 int
 main(void)
 {
@@ -360,6 +426,8 @@ main(void)
         cmocka_unit_test(a_leader_that_is_away_holds_up_no_other_partition),
         cmocka_unit_test(the_source_is_told_where_a_successor_would_begin),
         cmocka_unit_test(a_lane_that_is_gone_is_not_told_any_more),
+        cmocka_unit_test(a_successor_is_sure_of_a_topic_before_it_sends),
+        cmocka_unit_test(while_nobody_lists_it_is_not_sure),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
