@@ -4,8 +4,6 @@
 #include "secret.h"
 #include "yaml_tree.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -85,10 +83,9 @@ check_private(struct findings *found, struct span at, const char *path)
 
     if (path == NULL)
         return false;
-    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd == -1) {
-        err_sys(&err, errno == ENOENT ? ERR_MISSING : ERR_IO, "%s", path);
-        report(found, at, path, true, &err);
+    fd = file_open(path, &err);
+    if (fd == -1) { /* no file at all is not one that others may read */
+        report(found, at, path, err.kind == ERR_MISSING, &err);
         return false;
     }
     ok = file_check_private(fd, path, &err);

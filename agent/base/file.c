@@ -8,20 +8,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int
-open_file(const char *path, int flags, struct err *err)
+int
+file_open(const char *path, struct err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
+    /* A pipe that nobody writes would make us wait. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     int error = errno;
+    struct stat st;
 
-    if (fd != -1)
-        return fd;
-    if (error == ENOENT || error == ENOTDIR)
+    if (fd == -1 && (error == ENOENT || error == ENOTDIR))
         err_sys(err, ERR_MISSING, "%s", path);
-    else if (error == EACCES || error == EPERM)
+    else if (fd == -1 && (error == EACCES || error == EPERM))
         err_sys(err, ERR_DENIED, "%s", path);
-    else
+    else if (fd == -1 && error == ENXIO) /* a socket */
+        err_set(err, ERR_CONFIG, "%s: not a regular file", path);
+    else if (fd == -1 || fstat(fd, &st) == -1)
         err_sys(err, ERR_IO, "%s", path);
+    else if (!S_ISREG(st.st_mode))
+        err_set(err, ERR_CONFIG, "%s: not a regular file", path);
+    else
+        return fd;
+    if (fd != -1)
+        close(fd);
     return -1;
 }
 
@@ -80,42 +88,34 @@ failed:
     return NULL;
 }
 
-char *
-file_read(const char *path, size_t max, size_t *len, struct err *err)
+/* Takes `fd`, which may be -1. */
+static char *
+read_file(int fd, const char *path, bool private, size_t max, size_t *len,
+    struct err *err)
 {
-    struct stat st;
     char *bytes = NULL;
-    int fd = open_file(path, 0, err);
 
     if (fd == -1)
         return NULL;
-    if (fstat(fd, &st) == -1)
-        err_sys(err, ERR_IO, "%s", path);
-    else if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))
-        err_set(err, ERR_CONFIG, "%s: not a regular file", path);
-    else if ((bytes = read_all(fd, max, len, err)) == NULL)
-        err_wrap(err, "%s", path);
+    if (!private || file_check_private(fd, path, err)) {
+        bytes = read_all(fd, max, len, err);
+        if (bytes == NULL)
+            err_wrap(err, "%s", path);
+    }
     close(fd);
     return bytes;
 }
 
 char *
+file_read(const char *path, size_t max, size_t *len, struct err *err)
+{
+    return read_file(file_open(path, err), path, false, max, len, err);
+}
+
+char *
 file_read_private(const char *path, size_t max, size_t *len, struct err *err)
 {
-    char *bytes = NULL;
-    /* A pipe is refused below and must not make us wait before that. */
-    int fd = open_file(path, O_NONBLOCK, err);
-
-    if (fd == -1)
-        return NULL;
-    if (!file_check_private(fd, path, err))
-        goto out;
-    bytes = read_all(fd, max, len, err);
-    if (bytes == NULL)
-        err_wrap(err, "%s", path);
-out:
-    close(fd);
-    return bytes;
+    return read_file(file_open(path, err), path, true, max, len, err);
 }
 
 bool

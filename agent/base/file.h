@@ -11,9 +11,13 @@
 
 #include <stddef.h>
 
-/* All bytes of a regular file (or a pipe), NUL behind them and not counted.
- * More than `max`: ERR_CONFIG.  Absent: ERR_MISSING.  Not permitted:
- * ERR_DENIED.  NULL on failure. */
+/* A regular file, open for reading; -1 on failure.  Absent: ERR_MISSING.  Not
+ * permitted: ERR_DENIED.  A folder, a pipe, a socket or a device is ERR_CONFIG,
+ * and is not waited for. */
+int file_open(const char *path, struct err *err) MUST_CHECK;
+
+/* All bytes of a regular file, NUL behind them and not counted.  More than
+ * `max`: ERR_CONFIG; else as file_open().  NULL on failure. */
 char *file_read(const char *path, size_t max, size_t *len,
     struct err *err) MUST_CHECK;
 

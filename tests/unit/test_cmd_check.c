@@ -52,6 +52,8 @@ make_files(void **state)
     struct selfsigned *edge = make(SELFSIGNED_CLIENT, ca);
     struct selfsigned *other = make(SELFSIGNED_CLIENT, ca);
 
+    char pipe[128];
+
     (void)state;
     (void)snprintf(folder, sizeof folder, "/tmp/kedge-check-XXXXXX");
     assert_non_null(mkdtemp(folder));
@@ -60,6 +62,8 @@ make_files(void **state)
     put_file("edge.key", 0600, secret_text(selfsigned_key_pem(edge)));
     put_file("other.key", 0600, secret_text(selfsigned_key_pem(other)));
     put_file("open.key", 0644, secret_text(selfsigned_key_pem(edge)));
+    (void)snprintf(pipe, sizeof pipe, "%s/pipe", folder);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
     selfsigned_free(other);
     selfsigned_free(edge);
     selfsigned_free(ca);
@@ -70,7 +74,7 @@ static int
 remove_files(void **state)
 {
     static const char *const names[] = { "ca.pem", "edge.pem", "edge.key",
-        "other.key", "open.key", "policy.yaml" };
+        "other.key", "open.key", "policy.yaml", "pipe" };
     char path[128];
 
     (void)state;
@@ -132,6 +136,11 @@ static const struct {
         "@DIR@/absent.pem, cert: @DIR@/edge.pem, key: @DIR@/other.key",
         CMD_CONFIG, "KP093" },
     { "a folder for a file", "/etc/kedge/tls/cloud-ca.pem", "@DIR@", CMD_CONFIG,
+        "KP091" },
+    { "a pipe for a file", "/etc/kedge/tls/cloud-ca.pem", "@DIR@/pipe",
+        CMD_CONFIG, "KP091" },
+    { "pipes for a pair", "/etc/kedge/tls/cloud-ca.pem",
+        "@DIR@/ca.pem, cert: @DIR@/pipe, key: @DIR@/pipe", CMD_CONFIG,
         "KP091" },
     { "a key of another certificate", "/etc/kedge/tls/cloud-ca.pem",
         "@DIR@/ca.pem, cert: @DIR@/edge.pem, key: @DIR@/other.key", CMD_CONFIG,
@@ -262,6 +271,8 @@ test_words(void **state)
         { "check --fix", cmd_check_run, CMD_USAGE },
         { "check --online @DIR@/policy.yaml", cmd_check_run, CMD_USAGE },
         { "check @DIR@/absent.yaml", cmd_check_run, CMD_NO_INPUT },
+        { "check @DIR@/pipe", cmd_check_run, CMD_CONFIG },
+        { "check @DIR@", cmd_check_run, CMD_CONFIG },
         { "policy show @DIR@/absent.yaml", cmd_check_policy, CMD_NO_INPUT },
         { "policy", cmd_check_policy, CMD_USAGE },
         { "policy sign x", cmd_check_policy, CMD_USAGE },

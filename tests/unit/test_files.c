@@ -38,6 +38,10 @@ put(const char *name, mode_t mode, const char *text)
     int fd = -1;
 
     path_of(path, sizeof path, name);
+    if (S_ISFIFO(mode)) {
+        assert_int_equal(mkfifo(path, 0600), 0);
+        return;
+    }
     fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
@@ -54,7 +58,7 @@ drop(const char *name)
     unlink(path);
 }
 
-/* Mode 0: the file is not there. */
+/* Mode 0: the file is not there; with S_IFIFO, it is a pipe. */
 static const struct {
     const char *label;
     mode_t ca, key, password;
@@ -67,6 +71,8 @@ static const struct {
     { "none of the three, three findings", 0, 0, 0, "", "KP090 KP090 KP090" },
     { "a key that others may read", 0644, 0644, 0600, "pw", "KP092" },
     { "a password that the group may write", 0644, 0600, 0660, "pw", "KP092" },
+    { "pipes", S_IFIFO | 0644, S_IFIFO | 0600, S_IFIFO | 0600, "pw",
+        "KP091 KP091 KP091" },
     { "an empty password", 0644, 0600, 0600, "", "KP091" },
 };
 
