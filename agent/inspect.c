@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Above POLICY_BYTES_MAX: what is too long is a finding, too. */
-#define BYTES_MAX ((size_t)4 * 1024 * 1024)
-
 /* Parts the two halves of what is said of a certificate or key. */
 #define MEND "; mend: "
 
@@ -91,16 +88,20 @@ inspect_open(struct inspect *inspect, const char *path, bool files,
     int64_t now_wall_ms, struct err *err)
 {
     *inspect = (struct inspect){ .path = path };
-    inspect->text = file_read(path, BYTES_MAX, &inspect->len, err);
-    if (inspect->text == NULL)
-        return false;
+    inspect->text = file_read(path, POLICY_BYTES_MAX, &inspect->len, err);
+    if (inspect->text == NULL && inspect->len <= POLICY_BYTES_MAX)
+        return false; /* what is too long is a finding */
     inspect->found = findings_new();
     if (inspect->found == NULL) {
         inspect_close(inspect);
         return err_set(err, ERR_MEMORY, "%s", path);
     }
-    digest_sha256(inspect->digest, inspect->text, inspect->len);
     judge(inspect, files, now_wall_ms);
+    if (inspect->text == NULL) {
+        inspect->len = 0;
+        return true;
+    }
+    digest_sha256(inspect->digest, inspect->text, inspect->len);
     policy_redact(inspect->text, inspect->len);
     return true;
 }

@@ -25,7 +25,8 @@ struct policy;
 
 struct inspect {
     const char *path; /* borrowed */
-    char *text;       /* of the file, its secrets covered: may be shown */
+    char *text;       /* of the file, its secrets covered: may be shown; NULL
+                       * when it is too long */
     size_t len;
     char digest[INSPECT_DIGEST_SIZE]; /* of the file as it is */
     struct findings *found;

@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define POLICY_BYTES_MAX ((size_t)256 * 1024)
+#define POLICY_BYTES_MAX ((size_t)256 * 1024) /* of more, none is read */
 
 enum policy_because { POLICY_NO_REASON, POLICY_FIREWALL, POLICY_ENCRYPTION };
 enum policy_start { POLICY_EARLIEST, POLICY_LATEST, POLICY_AT_TIME };

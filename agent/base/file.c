@@ -74,13 +74,14 @@ read_all(int fd, size_t max, size_t *len, struct err *err)
             err_sys(err, ERR_IO, "read");
         if (got <= 0) {
             bytes[used] = '\0';
-            *len = used;
+            *len = got == 0 ? used : 0;
             if (got == 0)
                 return bytes;
             goto failed;
         }
         used += (size_t)got;
     }
+    *len = used;
     err_set(err, ERR_CONFIG, "more than %zu bytes", max);
 failed:
     explicit_bzero(bytes, used);
@@ -95,6 +96,7 @@ read_file(int fd, const char *path, bool private, size_t max, size_t *len,
 {
     char *bytes = NULL;
 
+    *len = 0;
     if (fd == -1)
         return NULL;
     if (!private || file_check_private(fd, path, err)) {

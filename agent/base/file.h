@@ -17,7 +17,8 @@
 int file_open(const char *path, struct err *err) MUST_CHECK;
 
 /* All bytes of a regular file, NUL behind them and not counted.  More than
- * `max`: ERR_CONFIG; else as file_open().  NULL on failure. */
+ * `max`: ERR_CONFIG, and *len says so (it is 0 on every other failure); else as
+ * file_open().  NULL on failure. */
 char *file_read(const char *path, size_t max, size_t *len,
     struct err *err) MUST_CHECK;
 

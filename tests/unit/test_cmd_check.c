@@ -258,6 +258,34 @@ test_json(void **state)
     free(text);
 }
 
+/* More than is read at all is still a finding, in the form that was asked. */
+static void
+test_json_of_a_huge_one(void **state)
+{
+    const size_t len = (size_t)5 * 1024 * 1024;
+    char *text = calloc(1, len + 1);
+    struct cmdfix fix;
+    struct err err = { 0 };
+    struct json *json = NULL;
+
+    (void)state;
+    assert_non_null(text);
+    memset(text, '#', len);
+    put_policy(text);
+    free(text);
+    assert_int_equal(run(&fix, cmd_check_run,
+                         "check --format=json @DIR@/policy.yaml"),
+        CMD_CONFIG);
+    json = json_parse(fix.out, fix.out_len, &err);
+    assert_non_null(json);
+    assert_string_equal(json_get_text(json_item(json_get(json, "findings"), 0),
+                            "code"),
+        "KP007");
+    assert_string_equal(fix.err, "");
+    json_free(json);
+    cmdfix_free(&fix);
+}
+
 static void
 test_words(void **state)
 {
@@ -358,6 +386,7 @@ main(void)
         cmocka_unit_test(test_corpus_pair),
         cmocka_unit_test(test_what_it_says_of_a_good_one),
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_of_a_huge_one),
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_show),
         cmocka_unit_test(test_no_secret_is_printed),

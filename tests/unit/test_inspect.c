@@ -262,22 +262,28 @@ test_run_says_what_check_says(void **state)
 static void
 test_too_large_is_a_finding(void **state)
 {
-    struct inspect inspect;
-    struct err err;
-    char codes[128];
-    char *text = calloc(1, POLICY_BYTES_MAX + 64);
+    static const size_t sizes[] = { POLICY_BYTES_MAX + 1,
+        (size_t)5 * 1024 * 1024 };
 
     (void)state;
-    assert_non_null(text);
-    (void)strcpy(text, "version: 1\n#");
-    memset(text + strlen(text), 'x', POLICY_BYTES_MAX);
-    agentfix_file(&files, "p", text, 0600, NULL);
-    free(text);
-    assert_true(inspect_open(&inspect, files.path, true, 0, &err));
-    policyfix_codes(inspect.found, codes, sizeof codes);
-    assert_string_equal(codes, "KP007");
-    inspect_close(&inspect);
-    expect_loaded(1); /* refused, by the finding */
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        static const char begin[] = "version: 1\n#";
+        struct inspect inspect;
+        struct err err;
+        char codes[128];
+        char *text = calloc(1, sizes[i] + 1);
+
+        assert_non_null(text);
+        memset(text, 'x', sizes[i]);
+        memcpy(text, begin, sizeof begin - 1);
+        agentfix_file(&files, "p", text, 0600, NULL);
+        free(text);
+        assert_true(inspect_open(&inspect, files.path, true, 0, &err));
+        policyfix_codes(inspect.found, codes, sizeof codes);
+        assert_string_equal(codes, "KP007");
+        inspect_close(&inspect);
+        expect_loaded(1); /* refused, by the finding */
+    }
 }
 
 int
