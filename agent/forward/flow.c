@@ -149,8 +149,10 @@ static void
 doubt_limits(struct flow *flow)
 {
     for (struct topic *topic = parts_topics(flow->parts); topic != NULL;
-         topic = topic->next)
+         topic = topic->next) {
         topic->limit_doubted = true;
+        topic->refused = false;
+    }
 }
 
 static void

@@ -27,6 +27,7 @@ refuse(struct flow *flow, struct part *part, int64_t offset,
         kv_str("error", err->text),
         kv_str("scope", flow->o.hold_partition_only ? "partition" : "flow"));
     parts_hold(part, "%s", why);
+    part->topic->refused = true;
     if (part->reading)
         flow->o.source.ops->stop(flow->o.source.self, part->number);
     part->reading = false;
@@ -34,6 +35,23 @@ refuse(struct flow *flow, struct part *part, int64_t offset,
         return;
     flow->failed = true;
     flow_enter(flow, FLOW_HELD, why);
+}
+
+void
+flowmove_raised(struct flow *flow, struct topic *topic)
+{
+    flowlane_retry(flow);
+    topic->refused = false;
+    for (int32_t i = 0; i < topic->partitions; i++) {
+        struct part *part = parts_get(flow->parts, topic->name, i);
+
+        if (part != NULL)
+            lanes_retry_part(flow->lanes, part);
+    }
+    for (topic = parts_topics(flow->parts); topic != NULL; topic = topic->next)
+        if (topic->refused)
+            return; /* another one stops the flow still */
+    flow->failed = false;
 }
 
 /* --- acks --- */
@@ -110,8 +128,8 @@ offer(struct flow *flow, const struct part *part, struct record *record,
         return SINK_FULL; /* it waits for the target's answer */
     err_set(err, ERR_KAFKA,
         "%" PRId64 " bytes, %.60s takes %" PRId64
-        " (max.message.bytes): raise it there, then 'kedge flow restart %s'",
-        record_bytes(record), part->topic->target, max, flow->name);
+        " (max.message.bytes): raise it there, and it goes on soon after",
+        record_bytes(record), part->topic->target, max);
     return SINK_REFUSED;
 }
 

@@ -91,6 +91,9 @@ bool flow_turn(struct flow *flow, bool *busy);
 bool flowmove_read(struct flow *flow, int64_t now_ms);
 bool flowmove_send(struct flow *flow);
 bool flowmove_acks(struct flow *flow, int64_t now_ms);
+/* The target takes larger records of this topic now: what was refused of it is
+ * tried again. */
+void flowmove_raised(struct flow *flow, struct topic *topic);
 /* What the sink says, on this thread. */
 void flowmove_done(struct flow *flow, const struct sink_done *done);
 

@@ -90,7 +90,7 @@ ensure_targets(struct flow *flow)
             continue;
         memcpy(wants[n].source, topic->name, sizeof wants[n].source);
         memcpy(wants[n].target, topic->target, sizeof wants[n].target);
-        wants[n].anew = topic->limit_doubted;
+        wants[n].anew = topic->limit_doubted || topic->refused;
         wants[n++].partitions = topic->partitions;
     }
     flow->o.catalog.ops->ensure(flow->o.catalog.self, wants, n);
@@ -305,6 +305,7 @@ static void
 on_target(struct flow *flow, const struct catalog_event *event, int64_t now_ms)
 {
     struct topic *topic = parts_topic(flow->parts, event->source);
+    bool raised;
 
     if (event->kind == CATALOG_WAIT && is_away(&event->err))
         target_away(flow, &event->err, now_ms);
@@ -325,9 +326,12 @@ on_target(struct flow *flow, const struct catalog_event *event, int64_t now_ms)
         note_standing(flow, topic, &event->err);
     (void)snprintf(topic->target_id, sizeof topic->target_id, "%s", event->id);
     topic->target_partitions = event->partitions;
+    raised = event->max_message_bytes > topic->max_message_bytes;
     topic->max_message_bytes = event->max_message_bytes;
     topic->limit_doubted = false;
     hold_changed(flow, topic);
+    if (raised && topic->refused)
+        flowmove_raised(flow, topic);
 }
 
 static void

@@ -33,6 +33,8 @@ struct topic {
     int32_t target_partitions;    /* 0: not ready */
     int64_t max_message_bytes;    /* of the target; 0: not told */
     bool limit_doubted;           /* until the target has been asked again */
+    bool refused;                 /* a record of it was, in this agent's hands;
+                                   * its limit is asked for at each refresh */
     bool meant;                   /* the policy leaves it out on purpose */
     bool absent;                  /* the policy names it, and the source never
                                    * had it (flownames.c) */

@@ -338,7 +338,8 @@ static const struct {
     { RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED, ERR_DENIED,
         false, GRANT },
     { RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, ERR_KAFKA, false,
-        "raise max.message.bytes of the target topic" AGAIN },
+        "raise max.message.bytes of the target topic, and it goes on soon "
+        "after" },
     { RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE, ERR_KAFKA, false,
         "raise segment.bytes of the target topic" AGAIN },
     { RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP, ERR_KAFKA, false,

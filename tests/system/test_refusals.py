@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import resource
+import signal
 import socket
 import ssl
 import threading
@@ -63,9 +64,7 @@ def test_too_large_stops_its_flow(lab):
         [str(i) for i in range(10)], "all before it, nothing of what follows"
     lab.kit.configure(lab.target, f"plant7.{topic}",
                       max_message_bytes=5 * MIB)
-    done = agent.tool("flow", "restart", lab.flow)
-    assert done.returncode == 0, done.stderr
-    lab.delivered(topic, 41, repeats=False)
+    lab.delivered(topic, 41, repeats=False)  # nobody has to say restart
     agent.ready(40)
 
 
@@ -86,7 +85,6 @@ def test_too_large_holds_its_partition_alone(lab):
                 and one["level"] != "info"]) <= 2, "a line for each try"
     lab.kit.configure(lab.target, f"plant7.{topic}",
                       max_message_bytes=5 * MIB)
-    assert agent.tool("flow", "restart", lab.flow).returncode == 0
     lab.delivered(topic, 42, repeats=False)
     agent.ready(30)
 
@@ -390,6 +388,25 @@ def test_sasl(lab, work, mechanism):
     agent = lab.start(side=policyfile.target_side(
         lab.target, "sasl", (mechanism, "edge", path)))
     lab.delivered(topic, 100, repeats=False)
+    assert agent.stop() == 0
+
+
+def test_p51_a_wrong_password_is_corrected_in_its_file(lab, work):
+    """Not even a restart: SIGHUP is enough, with the policy as it was."""
+    folder = work / "agents" / lab.unique
+    path = secret(folder, "not-the-password")
+    topic = lab.topic("typo")
+    lab.load([topic], 1, 10).wait()
+    agent = lab.start(ready=False, side=policyfile.target_side(
+        lab.target, "sasl", ("SCRAM-SHA-512", "edge", path)))
+    proc.wait_for("the reason", lambda: "uthentication" in (
+        agent.request("GET", "/readyz") or (0, ""))[1])
+    secret(folder, cluster.USERS["edge"])
+    agent.process.send_signal(signal.SIGHUP)
+    lab.delivered(topic, 10, repeats=False)
+    agent.ready()
+    for word in ("not-the-password", cluster.USERS["edge"]):
+        assert word not in agent.text()
     assert agent.stop() == 0
 
 

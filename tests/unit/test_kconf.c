@@ -374,8 +374,7 @@ static const struct {
         "grant it to this client; 'kedge flow restart' then tries again" },
     { "a record too large", RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, NULL,
         ERR_KAFKA, false,
-        "raise max.message.bytes of the target topic; 'kedge flow restart' "
-        "then tries again" },
+        "raise max.message.bytes of the target topic, and it goes on soon" },
     { "a position that is gone", RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE, NULL,
         ERR_KAFKA, false,
         "forward the topic, in the policy, by a flow of another name" },
