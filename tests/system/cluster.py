@@ -27,6 +27,7 @@ num.network.threads=2
 num.io.threads=4
 num.replica.fetchers=1
 log.cleaner.threads=1
+log.cleaner.backoff.ms=500
 log.cleaner.dedupe.buffer.size=4194304
 log.cleaner.io.buffer.size=262144
 log.retention.ms=-1

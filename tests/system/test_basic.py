@@ -93,6 +93,27 @@ def test_compacted_topic_keeps_its_tombstones(lab):
     assert found[1]["headers"] == [("why", b"gone")]
 
 
+def test_p13_a_deleted_key_is_gone_when_the_target_compacts(lab):
+    """Which it can do only with tombstones that are some."""
+    topic = lab.topic("state", cleanup_policy="compact")
+    copy = f"plant7.{topic}"
+    lab.kit.create(lab.target, copy, cleanup_policy="compact", segment_ms=100,
+                   min_cleanable_dirty_ratio=0.001, delete_retention_ms=0)
+    lab.produce(topic, [record("v", "k1"), record("", "k2"),
+                        record(None, "k1"), record("v", "k3")])
+    lab.start()
+    lab.delivered(topic, 4, repeats=False)
+
+    def kept():
+        # the newest segment is not compacted: another record ends it
+        lab.produce(topic, [record("on", "k4")])
+        return [(one["key"], one["value"])
+                for one in lab.kit.read(lab.target, copy)
+                if one["key"] != b"k4"]
+    proc.wait_for("a compaction of the target", lambda: kept() == [
+        (b"k2", b""), (b"k3", b"v")], 60)
+
+
 ODD = {
     "a timestamp of 0": record("v", timestamp=0),
     "a timestamp of long ago": record("v", timestamp=1),
