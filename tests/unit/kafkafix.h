@@ -59,6 +59,7 @@ kafkafix_cluster(rd_kafka_t *host, const char *topic)
     rd_kafka_mock_cluster_t *cluster = rd_kafka_mock_cluster_new(host, 2);
 
     assert_non_null(cluster);
+    rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, 0);
     assert_int_equal(rd_kafka_mock_topic_create(cluster, topic,
                          KAFKAFIX_PARTITIONS, 1),
         0);
