@@ -258,6 +258,84 @@ the_records_of_a_closed_client_are_still_counted(void **state)
     flowfix_free(&fix);
 }
 
+/* Nobody says restart: the target's limit was raised, and the next look sees
+ * it.  One that stays as it is lets nothing be tried again. */
+static const struct raised_row {
+    const char *label;
+    bool partition_only, by_size;
+} raised_rows[] = {
+    { "judged here, the flow is held", false, true },
+    { "judged here, the partition is held", true, true },
+    { "refused by the target, the flow is held", false, false },
+    { "refused by the target, the partition is held", true, false },
+};
+
+static void
+what_was_too_large_goes_on_by_itself(void **state)
+{
+    for (size_t i = 0; i < sizeof raised_rows / sizeof raised_rows[0]; i++) {
+        const struct raised_row *row = &raised_rows[i];
+        struct memory_topic *topic, *other;
+        struct flowfix fix;
+
+        (void)state;
+        print_message("  %s\n", row->label);
+        flowfix_init(&fix, 1);
+        fix.options.hold_partition_only = row->partition_only;
+        fix.options.judge_size = row->by_size;
+        topic = memory_topic(fix.memory, "t", 1, 20, 100);
+        other = memory_topic(fix.memory, "other", 1, 20, 100);
+        topic->max_message_bytes = 90000;
+        topic->partition[0].bytes[7] = 100000;
+        topic->partition[0].refuses = row->by_size ? 0 : 2;
+        topic->partition[0].refused = 7;
+        flowfix_start(&fix);
+        flowfix_go(&fix, 11000); /* two looks */
+        assert_int_equal(flowfix_part(&fix, "t", 0)->state, PART_HELD);
+        assert_int_equal(topic->partition[0].n_got, 7);
+
+        topic->partition[0].refuses = 0;
+        topic->max_message_bytes = 200000;
+        flowfix_go(&fix, 6000);
+        assert_int_equal(fix.report->state, FLOW_RUNNING);
+        assert_true(memory_arrived(&topic->partition[0], 0, 20));
+        assert_true(memory_arrived(&other->partition[0], 0, 20));
+        flowfix_free(&fix);
+    }
+}
+
+/* And one that is not mended holds the flow still. */
+static void
+a_flow_goes_on_when_each_topic_may(void **state)
+{
+    struct memory_topic *topic[2];
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    for (int32_t i = 0; i < 2; i++) {
+        topic[i] = flowfix_in_lane(&fix, i, 20, 100);
+        topic[i]->max_message_bytes = 90000;
+        topic[i]->partition[0].refuses = 2;
+        topic[i]->partition[0].refused = 7;
+        fix.memory->lane[i].acks = 0;
+    }
+    flowfix_start(&fix);
+    fix.memory->lane[0].acks = fix.memory->lane[1].acks = -1;
+    flowfix_go(&fix, 1000);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(fix.report->state, FLOW_HELD);
+        assert_int_equal(topic[1]->partition[0].n_got, 7);
+        topic[i]->partition[0].refuses = 0;
+        topic[i]->max_message_bytes = 200000;
+        flowfix_go(&fix, 6000);
+    }
+    assert_int_equal(fix.report->state, FLOW_RUNNING);
+    for (int i = 0; i < 2; i++)
+        assert_true(memory_arrived(&topic[i]->partition[0], 0, 20));
+    flowfix_free(&fix);
+}
+
 int
 main(void)
 {
@@ -272,6 +350,8 @@ main(void)
         cmocka_unit_test(a_lane_that_failed_keeps_nothing_from_others),
         cmocka_unit_test(what_closed_clients_hold_counts_against_the_budget),
         cmocka_unit_test(the_records_of_a_closed_client_are_still_counted),
+        cmocka_unit_test(what_was_too_large_goes_on_by_itself),
+        cmocka_unit_test(a_flow_goes_on_when_each_topic_may),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
