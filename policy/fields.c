@@ -99,6 +99,7 @@ static const struct field sasl_rows[] = {
     { "mechanism", FIELD_WORD, AT(policy_sasl, mechanism), .required = true,
         .choices = WORDS("SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"),
         .later = WORDS("OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM"),
+        .form = FORM_NEAR_SECRET,
         .help = "How the agent says who it is." },
     { "username", FIELD_TEXT, AT(policy_sasl, username), .required = true,
         .help = "The user's name." },

@@ -122,38 +122,94 @@ is_of_sasl(const char *key, size_t len)
     return false;
 }
 
+static bool
+is_mechanism(const char *word, size_t len)
+{
+    static const char *const words[] = { "PLAIN", "SCRAM-SHA-256",
+        "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM" };
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (is_word(word, len, words[i]))
+            return true;
+    return false;
+}
+
+/* The key in front of the ':' at `at`, without quotes and blanks. */
+static const char *
+key_of(const char *text, size_t start, size_t at, size_t *len)
+{
+    size_t end = at;
+
+    while (end > start && strchr(" \t'\"", text[end - 1]) != NULL)
+        end--;
+    at = end;
+    while (at > start && strchr(" \t'\"{,[", text[at - 1]) == NULL)
+        at--;
+    *len = end - at;
+    return text + at;
+}
+
 /* One line, and whether what stands there is of 'sasl'. */
 struct line {
     char *text;
     size_t end;
     bool of_sasl;
-    int depth, sasl_depth; /* of brackets; 0: no 'sasl' on this line */
-    size_t sasl_from, sasl_to;
+    int depth, sasl_depth; /* of brackets; 0: we are not in a 'sasl' of it */
+    size_t sasl_from;      /* `end`: none is open */
 };
 
+/* Words of 'sasl' that may be seen, and no others: a secret may stand where
+ * none belongs, as a key, in a list or by itself. */
+static void
+redact_words(const struct line *line, size_t from, size_t to)
+{
+    static const char apart[] = " {}[],:'\"\r";
+    char *text = line->text;
+    const char *before = ""; /* the word in front of this one */
+    size_t before_len = 0;
+
+    while (from < to) {
+        size_t len = 0;
+
+        while (from < to && strchr(apart, text[from]) != NULL)
+            from++;
+        while (from + len < to && strchr(apart, text[from + len]) == NULL)
+            len++;
+        if (!is_of_sasl(text + from, len) && !is_mechanism(text + from, len) &&
+            !is_word(before, before_len, "username") &&
+            (text[from] != '/' || !is_word(before, before_len, "file")))
+            cover(text, from, from + len);
+        before = text + from;
+        before_len = len;
+        from += len;
+    }
+}
+
+/* What is of 'sasl' goes on to what is next in the map around it; by itself,
+ * to the end of the line: a word behind its brackets may be the secret. */
 static void
 count_bracket(struct line *line, size_t at)
 {
     char c = line->text[at];
-    bool closes = c == '}' || c == ']';
 
-    line->depth += (c == '{' || c == '[') - closes;
-    if (closes && line->depth < line->sasl_depth) {
+    line->depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+    if (line->sasl_depth > 1 && line->depth < line->sasl_depth &&
+        (c == ',' || line->depth + 1 < line->sasl_depth)) {
+        redact_words(line, line->sasl_from, at);
         line->sasl_depth = 0;
-        line->sasl_to = at;
+        line->sasl_from = line->end;
     }
 }
 
 static bool
-is_hidden(const struct line *line, size_t key, size_t len, size_t at)
+is_hidden(const struct line *line, const char *key, size_t len, size_t at)
 {
     const char *text = line->text;
     bool of_sasl = line->of_sasl || line->sasl_depth > 0;
 
-    return redact_is_secret(text + key, len) ||
-           is_login(text + key, len, text + at) ||
-           is_bare_key(text + key, len, text + at, line->end - at) ||
-           (of_sasl && !is_of_sasl(text + key, len));
+    return redact_is_secret(key, len) || is_login(key, len, text + at) ||
+           is_bare_key(key, len, text + at, line->end - at) ||
+           (of_sasl && !is_of_sasl(key, len));
 }
 
 /* True when something is covered up to the end of the line and not in quotes:
@@ -162,17 +218,16 @@ static bool
 redact_keys(struct line *line, size_t start)
 {
     char *text = line->text;
-    size_t key = start;
 
     for (size_t i = start; i < line->end; i++) {
-        size_t at = i + 1, len = i - key, end = 0;
+        size_t at = i + 1, len = 0, end = 0;
+        const char *key = NULL;
         bool closed = false;
 
         count_bracket(line, i);
-        if (strchr("{,[ ", text[i]) != NULL)
-            key = i + 1;
         if (text[i] != ':' && text[i] != '=')
             continue;
+        key = key_of(text, start, i, &len);
         while (at < line->end && (text[at] == ' ' || text[at] == '\t'))
             at++;
         if (at >= line->end || is_place(text, at, line->end))
@@ -185,50 +240,12 @@ redact_keys(struct line *line, size_t start)
             if (end == line->end)
                 return !closed;
             i = end - 1;
-        } else if (is_word(text + key, len, "sasl")) {
+        } else if (is_word(key, len, "sasl") && line->sasl_depth == 0) {
             line->sasl_depth = line->depth + 1;
             line->sasl_from = at;
-            line->sasl_to = line->end;
         }
     }
     return false;
-}
-
-/* May a word of 'sasl' be seen?  Words of letters, paths, mechanisms. */
-static bool
-is_plain_word(const char *word, size_t len)
-{
-    static const char mechanism[] = "SCRAM-SHA-";
-    size_t n = 0;
-
-    while (n < len && (isalpha((unsigned char)word[n]) ||
-                          strchr("._-*\r", word[n]) != NULL))
-        n++;
-    return n == len || word[0] == '/' ||
-           (len > sizeof mechanism &&
-               memcmp(word, mechanism, sizeof mechanism - 1) == 0);
-}
-
-/* What stands in 'sasl' besides, as a key, in a list or by itself. */
-static void
-redact_words(const struct line *line, size_t from, size_t to)
-{
-    static const char apart[] = " {}[],:'\"";
-    char *text = line->text;
-    bool user = false; /* this word is the user's name */
-
-    while (from < to) {
-        size_t len = 0;
-
-        while (from < to && strchr(apart, text[from]) != NULL)
-            from++;
-        while (from + len < to && strchr(apart, text[from + len]) == NULL)
-            len++;
-        if (!user && !is_plain_word(text + from, len))
-            cover(text, from, from + len);
-        user = is_word(text + from, len, "username");
-        from += len;
-    }
 }
 
 /* scheme://user:password@host, and user:password@host */
@@ -306,39 +323,76 @@ redact_below(char *text, size_t at, size_t end)
 static bool
 has_sasl(const char *text, size_t at, size_t end)
 {
-    for (; at + 5 <= end; at++)
-        if (memcmp(text + at, "sasl:", 5) == 0)
+    static const char word[] = "sasl";
+
+    for (; at + sizeof word - 1 < end; at++) {
+        size_t behind = at + sizeof word - 1;
+
+        while (behind < end && strchr(" \t'\"", text[behind]) != NULL)
+            behind++;
+        if (behind < end && text[behind] == ':' &&
+            is_word(text + at, sizeof word - 1, word))
             return true;
+    }
     return false;
+}
+
+static int
+count_open(const char *text, size_t at, size_t end)
+{
+    int n = 0;
+
+    for (; at < end; at++)
+        n += (text[at] == '{' || text[at] == '[') -
+             (text[at] == '}' || text[at] == ']');
+    return n;
+}
+
+/* How far in the line stands that opened it; at the end of the text: nothing
+ * is open. */
+struct open {
+    size_t below, sasl;
+    int brackets; /* of 'sasl', which hold where lines do not stand further in */
+};
+
+/* One line, from `at` to `end`, of a text that has `len` bytes. */
+static void
+redact_line(char *text, size_t at, size_t end, size_t len, struct open *open)
+{
+    struct line line = { .text = text, .end = end, .sasl_from = end };
+    size_t in = at;
+
+    while (in < end && text[in] == ' ')
+        in++;
+    if (in < end && in - at <= open->below)
+        open->below = len;
+    if (in < end && in - at <= open->sasl && open->brackets <= 0) {
+        open->sasl = has_sasl(text, in, end) ? in - at : len;
+        open->brackets = 0;
+    } else {
+        line.of_sasl = open->sasl < len;
+    }
+    if (open->sasl < len)
+        open->brackets += count_open(text, in, end);
+    if (open->below < len)
+        redact_below(text, in, end);
+    else if (redact_keys(&line, in) || opens_below(text, in, end))
+        open->below = in - at;
+    redact_words(&line, line.of_sasl ? in : line.sasl_from, end);
+    redact_url(text, at, end);
 }
 
 void
 redact_source(char *text, size_t len)
 {
-    /* How far in the line stands that opened it; len: nothing is open. */
-    size_t below = len, sasl = len;
+    struct open open = { len, len, 0 };
 
     redact_pem(text, len);
     for (size_t at = 0; at < len;) {
         const char *line_end = memchr(text + at, '\n', len - at);
         size_t end = line_end == NULL ? len : (size_t)(line_end - text);
-        struct line line = { .text = text, .end = end };
-        size_t in = at;
 
-        while (in < end && text[in] == ' ')
-            in++;
-        if (in < end && in - at <= below)
-            below = len;
-        if (in < end && in - at <= sasl)
-            sasl = has_sasl(text, in, end) ? in - at : len;
-        line.of_sasl = sasl < len && in - at > sasl;
-        if (below < len)
-            redact_below(text, in, end);
-        else if (redact_keys(&line, in) || opens_below(text, in, end))
-            below = in - at;
-        redact_words(&line, line.of_sasl ? in : line.sasl_from,
-            line.of_sasl ? end : line.sasl_to);
-        redact_url(text, at, end);
+        redact_line(text, at, end, len, &open);
         at = end + 1;
     }
 }

@@ -340,14 +340,13 @@ refuse_theirs(const struct reader *reader, const struct field_table *table,
     return way_to(table, name);
 }
 
-/* Beside a secret, what is no word may be the secret: it is not repeated. */
+/* Beside a secret, what is no key may be the secret: it is not repeated. */
 static bool
-may_be_secret(const struct field_table *table, const char *key)
+is_beside_secret(const struct field_table *table)
 {
     for (size_t i = 0; i < table->n; i++)
         if (table->fields[i].form == FORM_SECRET_PLACE)
-            return key[strspn(key, "abcdefghijklmnopqrstuvwxyz"
-                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ._-")] != '\0';
+            return true;
     return false;
 }
 
@@ -370,7 +369,7 @@ refuse_key(const struct reader *reader, const struct field_table *table,
         SEVERITY_REFUSE, node->key_at,
         there != NULL ? "'%.60s' does not belong here%s%s"
                       : "unknown key '%.60s'%s%s",
-        may_be_secret(table, node->key) ? "..." : node->key,
+        here == NULL && is_beside_secret(table) ? "..." : node->key,
         there != NULL ? "; it belongs under " : "", there != NULL ? there : "");
     if (there != NULL)
         findings_remedy(reader->found, "move it, as '%s', to %s", here, there);

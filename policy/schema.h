@@ -46,6 +46,7 @@ enum field_form {
     FORM_DATE,
     FORM_RATIO,
     FORM_SECRET_PATH,  /* a path; what stands there instead is not shown */
+    FORM_NEAR_SECRET,  /* any; what does not fit may be the secret */
     FORM_SECRET_PLACE, /* a map: text itself would be the secret */
     FORM_N,
 };

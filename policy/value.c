@@ -63,7 +63,8 @@ refuse_choice(struct findings *found, const struct field *field,
     }
     join(field->choices, words, sizeof words);
     findings_add(found, "KP024", SEVERITY_REFUSE, node->at,
-        "%s: '%.60s' is not one of: %s", field->key, node->text, words);
+        "%s: '%.60s' is not one of: %s", field->key,
+        field->form == FORM_NEAR_SECRET ? "..." : node->text, words);
     if (near != NULL)
         findings_remedy(found, "%s: %s", field->key, near);
     return false;

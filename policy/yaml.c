@@ -264,7 +264,8 @@ read_map(struct reader *reader, struct yaml *map, int depth)
         yaml_event_delete(&event);
         reader->secret =
             secret || (key != NULL && key->kind == YAML_TEXT &&
-                          redact_is_secret(key->text, strlen(key->text)));
+                          (strcmp(key->text, "sasl") == 0 ||
+                              redact_is_secret(key->text, strlen(key->text))));
         if (key != NULL && next_event(reader, &event)) {
             node = read_node(reader, &event, depth + 1);
             yaml_event_delete(&event);

@@ -2,6 +2,8 @@
 
 #include "policyfix.h"
 
+#define OLD "S3cr3t-91"
+
 static const struct {
     const char *label, *text, *want;
 } line_cases[] = {
@@ -56,10 +58,37 @@ static const struct {
     { "in quotes over several lines", "password: 'a\n  S3cr3t'\ny: b",
         "password: **\n  *******\ny: b" },
     { "the last in its map", "sasl: {x: 'S3cr3t'}\n  y: b",
-        "sasl: {x: ********}\n  y: *" },
-    { "a user as the key", "{sasl: {edge: S3cr3t}}", "{sasl: {edge: ********" },
+        "sasl: {*: ********}\n  *: *" },
+    { "a user as the key", "{sasl: {edge: S3cr3t}}", "{sasl: {****: ********" },
     { "the same below", "sasl:\n  mechanism: PLAIN\n  edge: S3cr3t\nx: b",
-        "sasl:\n  mechanism: PLAIN\n  edge: ******\nx: b" },
+        "sasl:\n  mechanism: PLAIN\n  ****: ******\nx: b" },
+    { "a mechanism that is none", "sasl: {mechanism: Hunter, username: u}",
+        "sasl: {mechanism: ******, username: u}" },
+    { "a path for a mechanism", "sasl: {mechanism: /S3cr3t, username: u}",
+        "sasl: {mechanism: *******, username: u}" },
+    { "a mechanism with more behind it", "sasl: {mechanism: SCRAM-SHA-S3cr3t}",
+        "sasl: {mechanism: ****************}" },
+    { "a word behind a place", "sasl:\n  password: {file: /p} hunter",
+        "sasl:\n  password: {file: /p} ******" },
+    { "a word behind the map", "sasl: {mechanism: PLAIN} hunter # S3cr3t",
+        "sasl: {mechanism: PLAIN} ****** * ******" },
+    { "and behind a comma", "sasl: {mechanism: PLAIN}, hunter",
+        "sasl: {mechanism: PLAIN}, ******" },
+    { "a word behind the map in another",
+        "{sasl: {mechanism: PLAIN} hunter, x: 1}",
+        "{sasl: {mechanism: PLAIN} ******, x: 1}" },
+    { "two on one line",
+        "{a: {sasl: {mechanism: hunter}}, b: {sasl: {username: u, x}}, c: d}",
+        "{a: {sasl: {mechanism: ******}}, b: {sasl: {username: u, *}}, c: d}" },
+    { "keys in quotes", "{\"sasl\": {'mechanism': \"hunter\"}, x: 1}",
+        "{\"sasl\": {'mechanism': \"******\"}, x: 1}" },
+    { "blanks in front of the colon", "sasl : {mechanism : hunter}",
+        "sasl : {mechanism : ******}" },
+    { "a password of that kind", "'password' : S3cr3t", "'password' : ******" },
+    { "the same below, in quotes", "\"sasl\" :\n  mechanism: hunter\nx: b",
+        "\"sasl\" :\n  mechanism: ******\nx: b" },
+    { "a map that goes on in front", "sasl: {\nmechanism: hunter,\n}\nx: b",
+        "sasl: {\nmechanism: ******,\n}\nx: b" },
     { "a word that is none", "{sasl: {S3cr3t, PLAIN}, x: 1.2}",
         "{sasl: {******, PLAIN}, x: 1.2}" },
     { "users and mechanisms may be seen",
@@ -101,7 +130,7 @@ test_lines(void **state)
 {
     (void)state;
     for (size_t i = 0; i < N(line_cases); i++) {
-        char text[128];
+        char text[160];
 
         (void)snprintf(text, sizeof text, "%s", line_cases[i].text);
         redact_source(text, strlen(text));
@@ -112,7 +141,38 @@ test_lines(void **state)
     }
 }
 
-/* What the checker prints, for a secret where none belongs. */
+/* What the checker prints for a policy with `place` in it, S3cr3t-91 being
+ * `secret`. */
+static void
+expect_hidden(const char *place, const char *secret)
+{
+    char more[256];
+    char *text = NULL, *out = NULL;
+    size_t size = 0;
+    struct findings *found = findings_new();
+    FILE *file = open_memstream(&out, &size);
+
+    (void)snprintf(more, sizeof more, "%sflows:\n", place);
+    text = policyfix_change(policyfix_good, "flows:\n", more);
+    while (strcmp(secret, OLD) != 0 && strstr(text, OLD) != NULL) {
+        char *next = policyfix_change(text, OLD, secret);
+
+        free(text);
+        text = next;
+    }
+    assert_null(policy_parse(text, strlen(text), NOW_WALL_MS, found));
+    policy_redact(text, strlen(text));
+    findings_print(found, file, "policy.yaml", text, strlen(text));
+    findings_print_json(found, file, "policy.yaml");
+    (void)fclose(file);
+    if (strstr(out, secret) != NULL)
+        fail_msg("%s: %s", place, out);
+    free(out);
+    findings_free(found);
+    free(text);
+}
+
+/* For a secret where none belongs. */
 static void
 test_nothing_of_it_is_printed(void **state)
 {
@@ -141,8 +201,15 @@ test_nothing_of_it_is_printed(void **state)
         "      password: |\n        S3cr3t-91\n",
         "    sasl:\n      mechanism: PLAIN\n      username: u\n"
         "      password: {file:\n        S3cr3t-91}\n",
+        "    sasl: {mechanism: S3cr3t-91, username: u,\n"
+        "           password: {file: /p}}\n",
+        "    sasl: {mechanism: PLAIN, username: u,\n"
+        "           password: {file: /p} S3cr3t-91}\n",
+        "    sasl: {mechanism: PLAIN, username: u,\n"
+        "           password: {file: /p}} S3cr3t-91\n",
         "    sasl: {u: S3cr3t-91}\n",
         "    sasl: {S3cr3t-91}\n",
+        "    sasl: {S3cr3t-91: x, S3cr3t-91: y}\n",
         "    sasl: {S3cr3t-91: u}\n",
         "    sasl:\n      S3cr3t-91\n",
         "    sasl:\n      S3cr3t-91:\n",
@@ -162,24 +229,8 @@ test_nothing_of_it_is_printed(void **state)
 
     (void)state;
     for (size_t i = 0; i < N(places); i++) {
-        char more[256];
-        char *text = NULL, *out = NULL;
-        size_t size = 0;
-        struct findings *found = findings_new();
-        FILE *file = open_memstream(&out, &size);
-
-        (void)snprintf(more, sizeof more, "%sflows:\n", places[i]);
-        text = policyfix_change(policyfix_good, "flows:\n", more);
-        assert_null(policy_parse(text, strlen(text), NOW_WALL_MS, found));
-        policy_redact(text, strlen(text));
-        findings_print(found, file, "policy.yaml", text, strlen(text));
-        findings_print_json(found, file, "policy.yaml");
-        (void)fclose(file);
-        if (strstr(out, "S3cr3t-91") != NULL)
-            fail_msg("%s: %s", places[i], out);
-        free(out);
-        findings_free(found);
-        free(text);
+        expect_hidden(places[i], OLD);
+        expect_hidden(places[i], "huntertoo"); /* a word like others */
     }
 }
 
