@@ -232,6 +232,8 @@ cmd_status(const struct err *err)
         [ERR_MEMORY] = CMD_SOFTWARE,
     };
 
+    if (err->kind == ERR_NET && err->retry)
+        return CMD_TRY_LATER;
     return statuses[err->kind];
 }
 

@@ -19,7 +19,7 @@
 #include <stddef.h>
 
 #define ADMIN_CONNECTIONS_MAX 32
-#define ADMIN_IDLE_S 10
+#define ADMIN_IDLE_S 5 /* less than a command waits for its answer */
 
 struct admin;
 

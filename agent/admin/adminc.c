@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#define CONNECT_AGAIN_MS 20
+
 /* The next line without its end, which is CR LF or LF; false behind the last
  * complete one. */
 static bool
@@ -175,7 +177,8 @@ wait_for(const struct talk *talk, short events, struct err *err)
     if (n == -1 && errno != EINTR)
         return err_sys(err, ERR_IO, "poll");
     if (n == 0)
-        return err_set_retry(err, ERR_NET, "the agent does not answer");
+        return err_set_retry(err, ERR_NET,
+            "the agent does not answer: it is busy, try again");
     return true;
 }
 
@@ -237,6 +240,19 @@ receive_all(struct talk *talk, struct err *err)
     }
 }
 
+/* There may be too many in front of us: they are answered, or given up. */
+static bool
+connect_to(struct talk *talk, const char *socket, struct err *err)
+{
+    do {
+        talk->fd = adminsocket_connect(socket, err);
+        if (talk->fd != -1)
+            return true;
+    } while (err->retry && poll(NULL, 0, CONNECT_AGAIN_MS) == 0 &&
+             clock_mono_ms(talk->clock) < talk->deadline_ms);
+    return false;
+}
+
 bool
 adminc_call(const struct adminc_request *request, const struct clock *clock,
     struct adminc_reply *reply, struct err *err)
@@ -256,8 +272,7 @@ adminc_call(const struct adminc_request *request, const struct clock *clock,
         request->accept == NULL ? "*/*" : request->accept);
     if (len < 0 || (size_t)len >= sizeof head)
         return err_set(err, ERR_CONFIG, "the request is too long");
-    talk.fd = adminsocket_connect(request->socket, err);
-    if (talk.fd == -1)
+    if (!connect_to(&talk, request->socket, err))
         return false;
     if (send_all(&talk, head, (size_t)len, err) && receive_all(&talk, err))
         ok = adminc_parse(talk.bytes, talk.len, reply, err);

@@ -7,8 +7,8 @@
  * Thread: any; waits in the call, until the deadline.
  * Memory: the reply is the caller's, adminc_reply_free(); at most
  *         ADMINC_BYTES_MAX bytes.
- * Errors: ERR_NET when no agent answers, or not in time, or not HTTP;
- *         ERR_DENIED when we may not. */
+ * Errors: ERR_NET when no agent answers, or not HTTP; with `retry` when there
+ *         is one and it does not answer in time; ERR_DENIED when we may not. */
 #ifndef KEDGE_ADMINC_H
 #define KEDGE_ADMINC_H
 

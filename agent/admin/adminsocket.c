@@ -44,7 +44,7 @@ adminsocket_connect(const char *path, struct err *err)
         err_set(err, ERR_NET, "no agent answers on %s", path);
     else if (errno == EAGAIN)
         err_set_retry(err, ERR_NET,
-            "the agent on %s does not answer: too many wait for it already",
+            "the agent on %s is busy, try again: too many wait for it already",
             path);
     else if (errno == EACCES || errno == EPERM)
         err_set(err, ERR_DENIED,

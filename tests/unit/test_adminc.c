@@ -222,7 +222,78 @@ test_silent_agent(void **state)
     assert_false(call(&how, &server, &reply, &err));
     assert_int_equal(err.kind, ERR_NET);
     assert_true(err.retry);
-    assert_non_null(strstr(err.text, "does not answer"));
+    assert_non_null(strstr(err.text, "does not answer: it is busy, try again"));
+}
+
+/* A socket for which as many wait as may, and a clock that is looked at. */
+struct full {
+    struct server *server;
+    int clients[64], n;
+    int looks, room_at; /* at this look they are gone; 0: they stay */
+};
+
+static int64_t
+full_ms(void *ctx)
+{
+    struct full *full = ctx;
+    int fd;
+
+    if (++full->looks != full->room_at)
+        return full->room_at == 0 ? full->looks * INT64_C(6000) : 0;
+    while ((fd = accept(full->server->fd, NULL, NULL)) != -1)
+        close(fd);
+    assert_int_equal(pthread_create(&full->server->thread, NULL, serve,
+                         full->server),
+        0);
+    return 0;
+}
+
+static void
+test_busy_agent(void **state)
+{
+    static const struct {
+        const char *label;
+        int room_at;
+        bool want;
+    } rows[] = { { "there is room after a while", 3, true },
+        { "there is none until the deadline", 0, false } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char folder[64] = "/tmp/kedge-test-XXXXXX", path[80];
+        const struct adminc_request request = { .socket = path,
+            .method = "GET",
+            .path = "/" };
+        struct server server = {
+            .answer = "HTTP/1.1 200 x\r\nContent-Length: 2\r\n\r\nok"
+        };
+        struct full full = { .server = &server, .room_at = rows[i].room_at };
+        const struct clock clock = { .mono_ms = full_ms, .ctx = &full };
+        struct adminc_reply reply;
+        struct err err = { 0 };
+
+        print_message("%s\n", rows[i].label);
+        assert_non_null(mkdtemp(folder));
+        (void)snprintf(path, sizeof path, "%s/s", folder);
+        server.fd = adminsocket_unix(path, &err);
+        while ((full.clients[full.n] = adminsocket_connect(path, &err)) != -1)
+            assert_in_range(++full.n, 1, 63);
+        assert_int_equal(adminc_call(&request, &clock, &reply, &err),
+            rows[i].want);
+        if (rows[i].want) {
+            assert_string_equal(reply.body, "ok");
+            assert_int_equal(pthread_join(server.thread, NULL), 0);
+        } else {
+            assert_true(err.retry);
+            assert_non_null(strstr(err.text, "is busy, try again"));
+        }
+        adminc_reply_free(&reply);
+        while (full.n > 0)
+            close(full.clients[--full.n]);
+        close(server.fd);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(folder), 0);
+    }
 }
 
 static void
@@ -285,6 +356,7 @@ main(void)
         cmocka_unit_test(test_parse),
         cmocka_unit_test(test_call),
         cmocka_unit_test(test_silent_agent),
+        cmocka_unit_test(test_busy_agent),
         cmocka_unit_test(test_endless_answer),
         cmocka_unit_test(test_nobody_there),
         cmocka_unit_test(test_long_request),

@@ -150,12 +150,25 @@ test_no_agent(void **state)
     }
 }
 
+static void
+test_busy_is_not_absent(void **state)
+{
+    struct err err = { 0 };
+
+    (void)state;
+    err_set(&err, ERR_NET, "no agent answers");
+    assert_int_equal(cmd_status(&err), CMD_UNAVAILABLE);
+    err_set_retry(&err, ERR_NET, "the agent is busy");
+    assert_int_equal(cmd_status(&err), CMD_TRY_LATER);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_commands),
         cmocka_unit_test(test_no_agent),
+        cmocka_unit_test(test_busy_is_not_absent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
