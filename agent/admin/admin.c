@@ -143,6 +143,16 @@ say_nothing(void *ctx, const char *fmt, va_list args)
     (void)args;
 }
 
+/* A text with an encoded NUL would end there for us: it stays as it was sent,
+ * and fits nothing. */
+static size_t
+unescape(void *ctx, struct MHD_Connection *connection, char *text)
+{
+    (void)ctx;
+    (void)connection;
+    return strstr(text, "%00") != NULL ? strlen(text) : MHD_http_unescape(text);
+}
+
 /* Takes `fd`. */
 static bool
 serve(struct admin *admin, struct port *port, int fd, struct err *err)
@@ -150,8 +160,9 @@ serve(struct admin *admin, struct port *port, int fd, struct err *err)
     port->admin = admin;
     port->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_ERROR_LOG, 0, NULL,
         NULL, on_request, port, MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-        NULL, MHD_OPTION_CONNECTION_LIMIT, (unsigned)ADMIN_CONNECTIONS_MAX,
+        MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_LISTEN_SOCKET,
+        fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)ADMIN_CONNECTIONS_MAX,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)ADMIN_IDLE_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32768, MHD_OPTION_END);
     if (port->daemon != NULL)

@@ -158,6 +158,9 @@ talk(int fd, const char *bytes, size_t len, char *answer, size_t size)
     answer[got] = '\0';
 }
 
+#define GET(path) \
+    "GET " path " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
 static const struct {
     const char *label, *head;
     size_t body;
@@ -175,6 +178,16 @@ static const struct {
         "HEAD /livez HTTP/1.1\r\nHost: x\r\n"
         "Connection: close\r\n\r\n",
         0, "HTTP/1.1 200 OK\r\n" },
+    { "an encoded letter in the path", GET("/connectors/order%73/status"), 0,
+        "HTTP/1.1 200 " },
+    { "an encoded NUL behind a name", GET("/connectors/orders%00/status"), 0,
+        "HTTP/1.1 404 " },
+    { "an encoded NUL and more", GET("/connectors/orders%00x/status"), 0,
+        "HTTP/1.1 404 " },
+    { "an encoded NUL and an encoded letter",
+        GET("/connectors/order%73%00/status"), 0, "HTTP/1.1 404 " },
+    { "an encoded NUL in the query", GET("/connectors?expand=status%00x"), 0,
+        "HTTP/1.1 400 " },
     { "no protocol at all", "\x16\x03\x01\x02\r\n\r\n", 0, "" },
     { "a header without end",
         "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: ", 100000,
