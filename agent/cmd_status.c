@@ -3,6 +3,7 @@
 #include "cmd.h"
 #include "json.h"
 #include "option.h"
+#include "utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,28 @@ refuse(struct cmd_ctx *ctx, const struct adminc_reply *reply)
                                   : CMD_UNAVAILABLE;
 }
 
+/* Whoever answers on the socket writes no terminal controls through us: as
+ * \xNN in a text, and as \uNNNN in JSON, which stays JSON. */
+static void
+print_clean(FILE *out, const char *text, size_t len, bool json)
+{
+    for (size_t at = 0; at < len;) {
+        uint32_t point = 0;
+        size_t n = utf8_next(text + at, len - at, &point);
+        size_t bytes = n == 0 ? 1 : n;
+        char hex[17];
+
+        utf8_hex(hex, text + at, bytes);
+        if (n != 0 && (utf8_is_safe(point) || point == '\n'))
+            (void)fwrite(text + at, 1, n, out);
+        else if (json)
+            (void)fprintf(out, "\\u%04x", n == 0 ? 0xFFFDu : (unsigned)point);
+        else
+            (void)fputs(hex, out);
+        at += bytes;
+    }
+}
+
 static int
 ask(struct cmd_ctx *ctx, const struct adminc_request *request)
 {
@@ -41,7 +64,9 @@ ask(struct cmd_ctx *ctx, const struct adminc_request *request)
     if (reply.status >= 300)
         status = refuse(ctx, &reply);
     else if (reply.len > 0)
-        (void)fwrite(reply.body, 1, reply.len, ctx->out);
+        print_clean(ctx->out, reply.body, reply.len,
+            request->accept != NULL &&
+                strcmp(request->accept, "application/json") == 0);
     if (status == CMD_OK && reply.len > 0 && reply.body[reply.len - 1] != '\n')
         (void)fputc('\n', ctx->out);
     adminc_reply_free(&reply);

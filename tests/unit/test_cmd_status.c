@@ -6,10 +6,12 @@
 
 #include "admin.h"
 #include "adminfix.h"
+#include "adminsocket.h"
 #include "cmdfix.h"
 
 #include <poll.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* An agent's admin plane on a thread. */
@@ -150,6 +152,78 @@ test_no_agent(void **state)
     }
 }
 
+/* Somebody else on the socket, who says `answer` once. */
+struct stranger {
+    int fd;
+    const char *answer;
+};
+
+static void *
+say(void *arg)
+{
+    const struct stranger *stranger = arg;
+    struct pollfd pollfd = { .fd = stranger->fd, .events = POLLIN };
+    char request[1024] = "";
+    size_t len = 0;
+
+    (void)poll(&pollfd, 1, -1);
+    pollfd.fd = accept(stranger->fd, NULL, NULL);
+    while (strstr(request, "\r\n\r\n") == NULL) {
+        ssize_t n = recv(pollfd.fd, request + len, sizeof request - 1 - len, 0);
+
+        if (n <= 0)
+            break;
+        len += (size_t)n;
+    }
+    (void)send(pollfd.fd, stranger->answer, strlen(stranger->answer),
+        MSG_NOSIGNAL);
+    close(pollfd.fd);
+    return NULL;
+}
+
+static void
+test_a_strangers_text_is_cleaned(void **state)
+{
+    static const struct {
+        const char *line, *answer, *want_out, *want_err;
+    } rows[] = {
+        { "status", "HTTP/1.1 200 x\r\n\r\n\033[2Ja\nb\xff\tc\u202e\n",
+            "\\x1b[2Ja\nb\\xff\\x09c\\xe2\\x80\\xae\n", "" },
+        { "status --json",
+            "HTTP/1.1 200 x\r\n\r\n{\"a\":\"\033[2J\xff\u202e\u00e9\"}",
+            "{\"a\":\"\\u001b[2J\\ufffd\\u202e\u00e9\"}\n", "" },
+        { "flow pause a", "HTTP/1.1 200 x\r\n\r\n\033c", "\\x1bc\na: pausing\n",
+            "" },
+        { "status", "HTTP/1.1 500 x\r\n\r\n{\"message\":\"\\u001b[2J\"}", "",
+            "kedge: the agent says: \\x1b[2J\n" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char folder[64] = "/tmp/kedge-test-XXXXXX", path[80], line[256];
+        struct stranger stranger = { .answer = rows[i].answer };
+        struct cmdfix fix;
+        struct err err;
+        pthread_t thread;
+
+        assert_non_null(mkdtemp(folder));
+        (void)snprintf(path, sizeof path, "%s/s", folder);
+        (void)snprintf(line, sizeof line, "%s --socket %s", rows[i].line, path);
+        stranger.fd = adminsocket_unix(path, &err);
+        assert_int_equal(pthread_create(&thread, NULL, say, &stranger), 0);
+        (void)cmdfix_run(&fix,
+            strncmp(line, "flow", 4) == 0 ? cmd_status_flow : cmd_status_run,
+            line);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_string_equal(fix.out, rows[i].want_out);
+        assert_string_equal(fix.err, rows[i].want_err);
+        cmdfix_free(&fix);
+        close(stranger.fd);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(folder), 0);
+    }
+}
+
 static void
 test_busy_is_not_absent(void **state)
 {
@@ -168,6 +242,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_commands),
         cmocka_unit_test(test_no_agent),
+        cmocka_unit_test(test_a_strangers_text_is_cleaned),
         cmocka_unit_test(test_busy_is_not_absent),
     };
 
