@@ -72,6 +72,7 @@ enum catalog_event_kind {
                      * are there already and may be used */
     CATALOG_LEDGER, /* answer to ensure_ledger(): exists; `id`, `partitions` */
     CATALOG_LEDGER_WAIT, /* the same: cannot be made or used, err says why */
+    CATALOG_LEDGER_GONE, /* the same, when asked for no lanes: there is none */
     CATALOG_ENDS, /* answer to ask_ends(): `ends`, the receiver's to free(3) */
 };
 
@@ -94,6 +95,7 @@ struct catalog_ops {
     /* Sees to it that each exists and is as wide: creates and grows as the
      * policy allows.  Copies the wants. */
     void (*ensure)(void *self, const struct catalog_want *wants, size_t n);
+    /* Makes it with so many lanes when it is not there; 0: only looks. */
     void (*ensure_ledger)(void *self, const char *name, int32_t lanes);
     /* Where do these target partitions end?  Asked anew of the leaders each
      * time; answered even if some, or all, cannot be asked.  Copies. */

@@ -167,9 +167,11 @@ obey(struct flow *flow, enum flow_order order)
         break;
     case FLOW_RESTART:
         flow->failed = false;
+        flowledger_restart(flow);
         if (flow->lanes != NULL) {
             flowlane_retry(flow);
-            lanes_retry(flow->lanes, clock_mono_ms(flow->o.clock));
+            if (!flow->ledger_gone)
+                lanes_retry(flow->lanes, clock_mono_ms(flow->o.clock));
             doubt_limits(flow);
         }
         flow->refresh_at_ms = 0;
@@ -213,7 +215,8 @@ on_group(struct flow *flow, const struct group_event *event, int64_t now_ms)
     else if (event->kind == GROUP_IN) {
         flow->member = true;
         flow->group_reason[0] = '\0';
-    }
+    } else if (event->kind == GROUP_UNSURE)
+        flowledger_ask(flow); /* as it is when the ledger is gone */
     flowtopics_group(flow, event, now_ms);
     if (flow->lanes != NULL)
         lanes_on_group(flow->lanes, event, now_ms);

@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define LEDGER_MISSED 2 /* answers, until it is believed to be gone */
 
 static bool
 selected(void *ctx, const char *selection, const char *topic)
@@ -78,42 +81,166 @@ make_lanes(struct flow *flow, int32_t n_lanes, struct err *err)
 
 /* It is asked for again when an operator says restart. */
 static void
-refuse_ledger(struct flow *flow, int32_t partitions)
+refuse_ledger(struct flow *flow, const char *why)
 {
-    char why[REPORT_TEXT_MAX];
-
-    (void)snprintf(why, sizeof why,
-        "the ledger %.90s has %d partitions, %d is the most that a flow's "
-        "lanes can be: forward, in the policy, by a flow of another name, or "
-        "delete the topic if nothing was forwarded yet; then 'kedge flow "
-        "restart %s'",
-        flow->ledger, partitions, LEDGER_LANES_MAX, flow->name);
     flow->failed = true;
     flow_enter(flow, FLOW_HELD, why);
 }
 
-void
-flowledger_found(struct flow *flow, const struct catalog_event *event)
+/* Where somebody has to do something it is said once. */
+static void
+ledger_waits(struct flow *flow, const struct err *err)
 {
+    if (flow->state != FLOW_CONNECTING || strcmp(flow->reason, err->text) == 0)
+        return;
+    if (!err->retry)
+        LOG(flow->o.log, LEVEL_WARN, "ledger.waits", kv_str("flow", flow->name),
+            kv_str("cluster", flow->to), kv_str("error", err->text));
+    flow_enter(flow, FLOW_CONNECTING, err->text);
+}
+
+/* Nothing is sent without a place to write down how far it is. */
+static void
+hold(struct flow *flow, const char *why)
+{
+    const char *was = lanes_refused(flow->lanes);
+
+    if (was != NULL && strcmp(was, why) == 0)
+        return;
+    flow->ledger_gone = true;
+    flow->left = true; /* a list brings it back, once the ledger is */
+    lanes_quit(flow->lanes, why);
+}
+
+/* Positions are gone: nothing is made in its place before somebody has read
+ * what that means. */
+static void
+lost(struct flow *flow, const char *what)
+{
+    char why[REPORT_TEXT_MAX];
+
+    (void)snprintf(why, sizeof why,
+        "the ledger %.70s was deleted at %.30s%s: how far each partition is "
+        "delivered is not known any more, and nothing is sent. 'kedge flow "
+        "restart %.64s' %s; %s",
+        flow->ledger, flow->to, what, flow->name,
+        flow->ledger_missed > 0 ? "makes it anew" : "takes the new one",
+        flow->o.shared_target
+            ? "all that 'start' selects is sent again then"
+            : "what has copies there is held then: delete those too, or "
+              "forward by a flow of another name to new names");
+    hold(flow, why);
+}
+
+/* A broker that has just started may not know all topics: once is never. */
+static void
+missed(struct flow *flow, int64_t now_ms)
+{
+    if (flow->ledger_missed < LEDGER_MISSED)
+        flow->ledger_missed++;
+    if (flow->ledger_missed == LEDGER_MISSED)
+        lost(flow, "");
+    else
+        flow->refresh_at_ms = now_ms + FLOW_AGAIN_MS;
+}
+
+/* It is there.  The one that was found? */
+static void
+looked(struct flow *flow, const char *id)
+{
+    flow->ledger_missed = 0;
+    if (flow->ledger_id[0] == '\0' || id[0] == '\0')
+        return; /* cannot be told */
+    if (strcmp(flow->ledger_id, id) != 0) {
+        lost(flow, " and made anew");
+    } else if (flow->ledger_gone) {
+        flow->ledger_gone = false;
+        flow->refresh_at_ms = 0;
+    }
+}
+
+/* The first one, or the one that an operator's restart takes or makes. */
+static void
+found(struct flow *flow, const struct catalog_event *event)
+{
+    char why[REPORT_TEXT_MAX];
     struct err err;
 
-    flowtopics_up(flow, false);
-    if (flow->ledger_known || flow->draining)
-        return;
     if (event->partitions > LEDGER_LANES_MAX) {
-        refuse_ledger(flow, event->partitions);
-        flow->ledger_asked = false;
+        (void)snprintf(why, sizeof why,
+            "the ledger %.90s has %d partitions, %d is the most that a flow's "
+            "lanes can be: forward, in the policy, by a flow of another name, "
+            "or delete the topic if nothing was forwarded yet; then 'kedge "
+            "flow restart %s'",
+            flow->ledger, event->partitions, LEDGER_LANES_MAX, flow->name);
+        refuse_ledger(flow, why);
         return;
     }
-    if (event->partitions < 1)
-        err_set(&err, ERR_KAFKA, "the ledger has no partitions");
-    if (event->partitions < 1 || !make_lanes(flow, event->partitions, &err)) {
+    if (flow->lanes != NULL && event->partitions != flow->n_lanes) {
+        (void)snprintf(why, sizeof why,
+            "the ledger %.90s was made anew with %d partitions, and had %d: "
+            "delete it and say 'kedge flow restart %s' again, or stop the "
+            "agent and start it to take it as it is",
+            flow->ledger, event->partitions, flow->n_lanes, flow->name);
+        refuse_ledger(flow, why);
+        return;
+    }
+    if (flow->lanes == NULL && !make_lanes(flow, event->partitions, &err)) {
         LOG(flow->o.log, LEVEL_ERROR, "flow.lanes", kv_str("flow", flow->name),
             kv_str("error", err.text));
-        flow->ledger_asked = false;
         return;
     }
     (void)snprintf(flow->ledger_id, sizeof flow->ledger_id, "%s", event->id);
     flow->ledger_known = true;
+    flow->ledger_gone = false;
     flow->refresh_at_ms = 0;
+}
+
+/* While the target is away there is no answer, and others wait behind it. */
+void
+flowledger_ask(struct flow *flow)
+{
+    if (flow->ledger_asked || flow->failed ||
+        (flow->ledger_known && flow->target_link == FLOW_LINK_DOWN))
+        return;
+    flow->ledger_asked = true;
+    flow->o.catalog.ops->ensure_ledger(flow->o.catalog.self, flow->ledger,
+        flow->ledger_known ? 0 : flow->o.lanes);
+}
+
+void
+flowledger_restart(struct flow *flow)
+{
+    if (!flow->ledger_gone)
+        return;
+    flow->ledger_known = false;
+    flow->ledger_missed = 0;
+}
+
+void
+flowledger_answer(struct flow *flow, const struct catalog_event *event,
+    int64_t now_ms)
+{
+    flow->ledger_asked = false;
+    if (event->kind == CATALOG_LEDGER && !flow->ledger_known)
+        flowtopics_up(flow, false);
+    if (flow->draining)
+        return;
+    if (event->kind == CATALOG_LEDGER && flow->ledger_known) {
+        looked(flow, event->id);
+    } else if (event->kind == CATALOG_LEDGER) {
+        found(flow, event);
+    } else if (event->kind == CATALOG_LEDGER_GONE && flow->ledger_known) {
+        missed(flow, now_ms);
+    } else if (event->kind == CATALOG_LEDGER_GONE) {
+        flow->refresh_at_ms = 0; /* was asked before the restart */
+    } else if (!flow->ledger_known) {
+        flow->refresh_at_ms = now_ms + FLOW_AGAIN_MS;
+        if (flowtopics_away(&event->err))
+            flowtopics_down(flow, false, &event->err, now_ms);
+        else if (flow->ledger_gone)
+            hold(flow, event->err.text);
+        else
+            ledger_waits(flow, &event->err);
+    }
 }

@@ -19,6 +19,7 @@
 
 #define FLOW_NEXT_MAX 256  /* records asked of the source at a time */
 #define FLOW_NEXT_PACED 16 /* with a rate limit: no large bursts */
+#define FLOW_AGAIN_MS 2000 /* until what a cluster did not say is asked again */
 
 /* What was heard of a cluster last. */
 enum flow_link { FLOW_LINK_UNKNOWN, FLOW_LINK_UP, FLOW_LINK_DOWN };
@@ -44,14 +45,17 @@ struct flow {
     char group_reason[REPORT_TEXT_MAX]; /* why it cannot be joined; empty */
     struct parts *parts; /* with `lanes` from the moment the ledger is known */
     struct lanes *lanes;
-    struct flow_lane *lane;          /* n_lanes */
-    int32_t n_lanes;                 /* as the ledger has partitions */
-    char ledger_id[LEDGER_ID_MAX];   /* of the topic; empty: not told */
-    bool ledger_asked, ledger_known; /* ensure_ledger() and its answer */
-    bool listing, listed;            /* refresh() is under way; was answered */
-    int64_t lists;                   /* so many times refresh() was called */
-    bool joined, member; /* as lanes_joined() says; and the group let us in */
-    bool left; /* the group, since the source is away: joins when it is back */
+    struct flow_lane *lane;        /* n_lanes */
+    int32_t n_lanes;               /* as the ledger has partitions */
+    char ledger_id[LEDGER_ID_MAX]; /* of the topic; empty: not told */
+    bool ledger_asked;             /* ensure_ledger() is under way */
+    bool ledger_known;             /* it was found */
+    bool ledger_gone;     /* and was deleted since: an operator says restart */
+    int ledger_missed;    /* answers in a row that there is none */
+    bool listing, listed; /* refresh() is under way; was answered */
+    int64_t lists;        /* so many times refresh() was called */
+    bool joined, member;  /* as lanes_joined() says; and the group let us in */
+    bool left; /* the group, for want of source or ledger, until it is back */
     enum flow_link source_link, target_link;
     bool heard;  /* the group is answered by the target */
     bool silent; /* it is not: the target is down until an answer or an ack */
@@ -104,11 +108,18 @@ void flowtopics_up(struct flow *flow, bool source_side);
 void flowtopics_down(struct flow *flow, bool source_side, const struct err *err,
     int64_t now_ms);
 bool flowtopics_ask_ends(void *ctx, int32_t lane);
+/* Nobody can talk to it, for want of a way there, of trust or of a password. */
+bool flowtopics_away(const struct err *err);
 /* A GROUP_DOWN, a GROUP_UP; and an ack, which is an answer as well. */
 void flowtopics_group(struct flow *flow, const struct group_event *event,
     int64_t now_ms);
 void flowtopics_acked(struct flow *flow);
-void flowledger_found(struct flow *flow, const struct catalog_event *event);
+/* Asks for the ledger: finds or makes it, later looks whether it still is
+ * the same.  Then the answer, and an operator's restart. */
+void flowledger_ask(struct flow *flow);
+void flowledger_answer(struct flow *flow, const struct catalog_event *event,
+    int64_t now_ms);
+void flowledger_restart(struct flow *flow);
 
 /* A topic is left out for that reason; said once in the log. */
 void flowtopics_skip(const struct flow *flow, struct topic *topic,

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AGAIN_MS 2000
 #define ACKED_MS 5000        /* an ack so long ago says nothing of now */
 #define SOURCE_AWAY_MS 60000 /* then the group is left: another may reach it */
 
@@ -106,7 +105,7 @@ source_changed(struct flow *flow, const struct catalog_list *list,
 {
     const char *was = lanes_source(flow->lanes), *is = list->source_cluster_id;
 
-    if (was[0] == '\0' || strcmp(was, is) == 0)
+    if (flow->ledger_gone || was[0] == '\0' || strcmp(was, is) == 0)
         return false;
     LOG(flow->o.log, LEVEL_WARN, "source.changed", kv_str("flow", flow->name),
         kv_str("cluster", flow->from), kv_str("was", was), kv_str("is", is));
@@ -176,22 +175,19 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
     flowcircle_look(flow, list);
     miss_topics(flow);
     flownames_look(flow);
-    if (!circle && !changed && lanes_refused(flow->lanes) == NULL)
-        ensure_targets(flow); /* else topics of others would be made */
-    if (flow->draining) {
-        catalog_list_free(list);
-        return;
-    }
-    if (circle) {
+    if (circle && !flow->draining) {
         flow->failed = true;
         flow_enter(flow, FLOW_HELD,
             "source and target are the same cluster: correct 'clusters' in "
             "the policy");
-    } else if (!flow->listed || flow->left) {
+    } else if (!flow->draining && !flow->ledger_gone &&
+               (!flow->listed || flow->left)) {
         lanes_start(flow->lanes, list->source_cluster_id, flow->ledger_id,
             now_ms);
         flow->left = false;
     }
+    if (!circle && !changed && lanes_refused(flow->lanes) == NULL)
+        ensure_targets(flow); /* else topics of others would be made */
     flow->listed = true;
     catalog_list_free(list);
 }
@@ -267,9 +263,8 @@ flowtopics_down(struct flow *flow, bool source_side, const struct err *err,
     flow_enter(flow, FLOW_CONNECTING, why);
 }
 
-/* Nobody can talk to it, for want of a way there, of trust or of a password. */
-static bool
-is_away(const struct err *err)
+bool
+flowtopics_away(const struct err *err)
 {
     return err->kind == ERR_NET || err->kind == ERR_CERT ||
            err->kind == ERR_LOGIN;
@@ -307,7 +302,7 @@ on_target(struct flow *flow, const struct catalog_event *event, int64_t now_ms)
     struct topic *topic = parts_topic(flow->parts, event->source);
     bool raised;
 
-    if (event->kind == CATALOG_WAIT && is_away(&event->err))
+    if (event->kind == CATALOG_WAIT && flowtopics_away(&event->err))
         target_away(flow, &event->err, now_ms);
     else if (event->kind == CATALOG_TARGET || !flow->silent)
         flowtopics_up(flow, false);
@@ -352,18 +347,6 @@ on_ends(struct flow *flow, struct catalog_event *event, int64_t wall_ms,
         lanes_ends(flow->lanes, event->lane, wall_ms, now_ms);
 }
 
-/* Where somebody has to do something it is said once. */
-static void
-ledger_waits(struct flow *flow, const struct err *err)
-{
-    if (flow->state != FLOW_CONNECTING || strcmp(flow->reason, err->text) == 0)
-        return;
-    if (!err->retry)
-        LOG(flow->o.log, LEVEL_WARN, "ledger.waits", kv_str("flow", flow->name),
-            kv_str("cluster", flow->to), kv_str("error", err->text));
-    flow_enter(flow, FLOW_CONNECTING, err->text);
-}
-
 static void
 on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
 {
@@ -375,7 +358,7 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
         break;
     case CATALOG_DOWN:
         flow->listing = false;
-        flow->refresh_at_ms = now_ms + AGAIN_MS;
+        flow->refresh_at_ms = now_ms + FLOW_AGAIN_MS;
         if (event->source_side)
             flowtopics_down(flow, true, &event->err, now_ms);
         else
@@ -386,15 +369,9 @@ on_catalog(struct flow *flow, struct catalog_event *event, int64_t now_ms)
         on_target(flow, event, now_ms);
         break;
     case CATALOG_LEDGER:
-        flowledger_found(flow, event);
-        break;
     case CATALOG_LEDGER_WAIT:
-        flow->ledger_asked = false;
-        flow->refresh_at_ms = now_ms + AGAIN_MS;
-        if (is_away(&event->err))
-            flowtopics_down(flow, false, &event->err, now_ms);
-        else
-            ledger_waits(flow, &event->err);
+    case CATALOG_LEDGER_GONE:
+        flowledger_answer(flow, event, now_ms);
         break;
     case CATALOG_ENDS:
         on_ends(flow, event, wall_ms, now_ms);
@@ -425,11 +402,8 @@ flowtopics_tick(struct flow *flow, int64_t now_ms)
             flow->listing = true;
             flow->lists++;
             flow->o.catalog.ops->refresh(flow->o.catalog.self);
-        } else if (!flow->ledger_asked && !flow->failed) {
-            flow->ledger_asked = true;
-            flow->o.catalog.ops->ensure_ledger(flow->o.catalog.self,
-                flow->ledger, flow->o.lanes);
         }
+        flowledger_ask(flow);
     }
     flowsource_tick(flow, now_ms);
     if (flow->joined && flow->source_down_ms != 0 &&

@@ -9,7 +9,6 @@
 
 #define RETAKE_FIRST_MS 1000
 #define RETAKE_LAST_MS 60000
-#define HELD_RETRY_MS 60000
 #define FINISH_MS 8000 /* and LANEBOOK_LAST_MS: 10 s until a lane is given up */
 
 #define TO(phase) (1u << (phase))
@@ -150,7 +149,7 @@ lanes_hold(struct lanes *lanes, struct lane *lane, const char *why,
     lanes_fall(lanes, lane, why, now_ms);
     if (lane->phase != LANE_P_BACKOFF)
         return;
-    lane->due_ms = now_ms + HELD_RETRY_MS;
+    lane->due_ms = now_ms + LANES_HELD_MS;
     lanes_enter(lanes, lane, LANE_P_HELD, why);
 }
 
@@ -160,8 +159,12 @@ lanes_start(struct lanes *lanes, const char *source_cluster_id,
 {
     (void)snprintf(lanes->source_cluster_id, sizeof lanes->source_cluster_id,
         "%s", source_cluster_id);
+    if (lanes->ledger_topic_id[0] != '\0' &&
+        strcmp(lanes->ledger_topic_id, ledger_topic_id) != 0)
+        lanes->first_start_wall_ms = 0; /* another ledger: another start */
     (void)snprintf(lanes->ledger_topic_id, sizeof lanes->ledger_topic_id, "%s",
         ledger_topic_id);
+    lanes->refused[0] = '\0';
     lanes->retry_ms = now_ms;
 }
 
@@ -231,7 +234,7 @@ on_headers(struct lanes *lanes, const struct store_answer *answer,
     LOG(lanes->o.log, LEVEL_WARN, "flow.join", kv_str("flow", lanes->o.flow),
         kv_str("error", err.text));
     lanes->retry_ms = now_ms + (lanes->refused[0] != '\0'
-                                       ? HELD_RETRY_MS
+                                       ? LANES_HELD_MS
                                        : backoff_next(&lanes->backoff,
                                              RETAKE_FIRST_MS, RETAKE_LAST_MS));
 }
@@ -428,13 +431,12 @@ lanes_leave(struct lanes *lanes)
 }
 
 void
-lanes_refuse(struct lanes *lanes, const char *why, int64_t now_ms)
+lanes_quit(struct lanes *lanes, const char *why)
 {
     (void)snprintf(lanes->refused, sizeof lanes->refused, "%s", why);
     LOG(lanes->o.log, LEVEL_ERROR, "flow.refused",
         kv_str("flow", lanes->o.flow), kv_str("why", why));
     lanes_leave(lanes);
-    lanes->retry_ms = now_ms + HELD_RETRY_MS;
 }
 
 bool

@@ -104,6 +104,9 @@ void lanes_tick(struct lanes *lanes, int64_t wall_ms, int64_t now_ms);
 void lanes_drain(struct lanes *lanes, int64_t deadline_ms);
 /* Leave the group at once (the source is away) and void everything. */
 void lanes_leave(struct lanes *lanes);
+/* The same, and for good: `why` is what lanes_refused() says until
+ * lanes_start(). */
+void lanes_quit(struct lanes *lanes, const char *why);
 /* All given up?  `clean`: everything that was sent is acked and entered, that
  * of lanes which were lost meanwhile too; of those that were not taken again
  * it is known once another agent must have them. */

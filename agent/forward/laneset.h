@@ -83,9 +83,8 @@ void lanes_fall(struct lanes *lanes, struct lane *lane, const char *why,
 void lanes_hold(struct lanes *lanes, struct lane *lane, const char *why,
     int64_t now_ms);
 
-/* This agent does not belong to the flow: it leaves the group, so that those
- * who do can go on, and looks at the headers again after a while. */
-void lanes_refuse(struct lanes *lanes, const char *why, int64_t now_ms);
+/* Until what a person has to mend is tried again. */
+#define LANES_HELD_MS 60000
 
 /* lanetake.c: the steps from assigned to owned. */
 void lanetake_begin(struct lanes *lanes, struct lane *lane);

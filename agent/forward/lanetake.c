@@ -211,6 +211,15 @@ lanetake_broken(struct lanes *lanes, struct lane *lane, const struct err *err,
     lanes_hold(lanes, lane, why, now_ms);
 }
 
+/* This agent does not belong to the flow: it leaves the group, so that those
+ * who do can go on, and looks at the headers again after a while. */
+static void
+refuse(struct lanes *lanes, const char *why, int64_t now_ms)
+{
+    lanes_quit(lanes, why);
+    lanes->retry_ms = now_ms + LANES_HELD_MS;
+}
+
 static void
 was_read(struct lanes *lanes, struct lane *lane,
     const struct store_answer *answer, int64_t wall_ms, int64_t now_ms)
@@ -233,7 +242,7 @@ was_read(struct lanes *lanes, struct lane *lane,
     if (ledger_header_fits(&lane->header, &ours, &err))
         laneends_ask(lanes, lane, wall_ms, now_ms);
     else
-        lanes_refuse(lanes, err.text, now_ms);
+        refuse(lanes, err.text, now_ms);
 }
 
 /* Which answer each phase waits for; another is of an order that was given up

@@ -267,6 +267,8 @@ have_ledger(struct kcatalog *catalog, const struct kjob *job, int32_t lanes,
         !kadmin_describe(catalog->target, job, topic, 1, err))
         return false;
     if (topic->partitions == 0 && topic->code == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        if (lanes == 0)
+            return true; /* who only looks has seen it */
         if (!make_ledger(catalog, job, topic->name, lanes, err))
             return false;
         /* The controller knows it at once, the brokers a little later. */
@@ -299,7 +301,7 @@ kcatalog_ledger(struct kcatalog *catalog, const struct kjob *job, int32_t lanes,
             err_wrap(&event->err, "ledger %s", event->target);
         return;
     }
-    event->kind = CATALOG_LEDGER;
+    event->kind = topic.partitions > 0 ? CATALOG_LEDGER : CATALOG_LEDGER_GONE;
     event->partitions = topic.partitions;
     memcpy(event->id, topic.id, sizeof event->id);
 }

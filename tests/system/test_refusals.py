@@ -166,6 +166,42 @@ def test_records_that_the_ledger_knows_nothing_of(lab):
     proc.wait_for("the records", lambda: lab.copied(topic) == 107)
 
 
+def test_the_ledger_is_deleted(lab):
+    """4.1.7 while the agent runs: positions are gone.  Nothing is sent, and no
+    ledger made, before an operator says restart; then what has copies is held,
+    and all of it is sent again when those are deleted too."""
+    old, new = lab.topic("old"), lab.name("new")
+    lab.produce(old, [record("a")] * 50)
+    agent = lab.start()
+    agent.wait_partition(lab.flow, old, ledger_next=50)
+    lab.kit.delete(lab.target, lab.ledger)
+    proc.wait_for("not ready", lambda: not agent.is_ready())
+    one = agent.wait_flow(lab.flow, state="held")
+    for words in (f"{lab.ledger} was deleted at cloud", "nothing is sent",
+                  f"'kedge flow restart {lab.flow}' makes it anew"):
+        assert words in one["reason"], one["reason"]
+    assert one["reason"] in agent.request("GET", "/readyz")[1]
+    lab.produce(old, [record("b")] * 50)
+    lab.topic("new", partitions=8)  # of which one is in the lane of the old
+    lab.produce(new, [record("c", partition=i) for i in range(8)] * 10)
+    assert agent.tool("flow", "restart", lab.flow).returncode == 0
+    proc.wait_for("the new", lambda: sum(lab.copy_ends(new)) == 70)
+    assert sorted(lab.copy_ends(new)) == [0] + [10] * 7
+    assert lab.copied(old) == 50, "sent without a ledger"
+    made = lab.kit.describe(lab.target, lab.ledger)
+    assert made["configs"]["cleanup.policy"] == "compact"
+    held, = proc.wait_for("its lane", lambda: [
+        lane for lane in agent.flow(lab.flow)["lanes"]
+        if lane["state"] == "held"])
+    assert "the target has 50 records here" in held["reason"], held
+    lab.kit.delete(lab.target, f"plant7.{old}")
+    assert agent.tool("flow", "restart", lab.flow).returncode == 0
+    lab.delivered(old, 100, repeats=False)
+    lab.delivered(new, 80, repeats=False)
+    agent.ready()
+    assert agent.stop() == 0
+
+
 # what keeps an agent from the target: the listener, and what must be said
 
 

@@ -37,6 +37,7 @@ memory_new(int32_t lanes)
     memory->lanes = lanes;
     memory->proof = GROUP_PROVED;
     memory->source_cluster_id = "plant";
+    memory->ledger_id = "ledger-id";
     memory->target_cluster_id = "cloud";
     for (int32_t i = 0; i < MEMORY_LANES; i++) {
         memory->lane[i].acks = -1;

@@ -146,7 +146,10 @@ struct memory {
     int64_t store_leaked;
     /* catalog */
     bool refresh_asked, ledger_asked;
-    int32_t ledger_lanes; /* partitions of the ledger; 0: `lanes` */
+    int32_t ledger_lanes;  /* partitions of the ledger; 0: `lanes` */
+    int32_t ledger_wanted; /* lanes, of the newest question */
+    bool ledger_gone;      /* until somebody wants lanes */
+    const char *ledger_id;
     bool source_down, target_down, ledger_waits; /* what it answers */
     struct catalog_event listed[MEMORY_EVENTS];
     size_t n_listed;

@@ -65,9 +65,11 @@ do_ensure(void *self, const struct catalog_want *wants, size_t n)
 static void
 do_ensure_ledger(void *self, const char *name, int32_t lanes)
 {
-    (void)lanes;
+    struct memory *memory = self;
+
     assert(strstr(name, ".ledger") != NULL);
-    ((struct memory *)self)->ledger_asked = true;
+    memory->ledger_asked = true;
+    memory->ledger_wanted = lanes;
 }
 
 static void
@@ -155,12 +157,18 @@ static void
 answer_ledger(struct memory *memory, struct catalog_event *event)
 {
     memory->ledger_asked = false;
-    *event = (struct catalog_event){ .kind = CATALOG_LEDGER,
+    *event = (struct catalog_event){
+        .kind = CATALOG_LEDGER,
         .partitions =
             memory->ledger_lanes != 0 ? memory->ledger_lanes : memory->lanes,
-        .id = "ledger-id" };
-    if (!memory->ledger_waits && !memory->target_down)
+    };
+    (void)snprintf(event->id, sizeof event->id, "%s", memory->ledger_id);
+    if (memory->ledger_gone && memory->ledger_wanted == 0)
+        *event = (struct catalog_event){ .kind = CATALOG_LEDGER_GONE };
+    if (!memory->ledger_waits && !memory->target_down) {
+        memory->ledger_gone = event->kind == CATALOG_LEDGER_GONE;
         return;
+    }
     event->kind = CATALOG_LEDGER_WAIT;
     if (memory->target_down)
         err_set_retry(&event->err, ERR_NET, "no broker answers");

@@ -257,6 +257,12 @@ a_ledger_that_is_there_is_taken_as_it_is(void **state)
     scene.catalog.ops->ensure_ledger(scene.catalog.self, "gone", 8);
     assert_int_equal(event(&scene, &got), CATALOG_LEDGER_WAIT);
     assert_non_null(strstr(got.err.text, "ledger gone"));
+    /* Who only looks makes none. */
+    scene.catalog.ops->ensure_ledger(scene.catalog.self, "out", 0);
+    assert_int_equal(event(&scene, &got), CATALOG_LEDGER);
+    assert_int_equal(got.partitions, KAFKAFIX_PARTITIONS);
+    scene.catalog.ops->ensure_ledger(scene.catalog.self, "gone", 0);
+    assert_int_equal(event(&scene, &got), CATALOG_LEDGER_GONE);
     scene_close(&scene);
 }
 
