@@ -410,6 +410,18 @@ refuse_missing(const struct reader *reader, const struct field_table *table,
     findings_remedy(reader->found, "%s", lines);
 }
 
+/* A mechanism that is to come needs other keys than those that are here. */
+static bool
+needs_others(const struct field_table *table, const struct yaml *node)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (table->fields[i].form == FORM_NEAR_SECRET &&
+            value_is_later(&table->fields[i],
+                yaml_find(node, table->fields[i].key)))
+            return true;
+    return false;
+}
+
 static void
 read_table(const struct reader *reader, const struct field_table *table,
     struct yaml *node, void *base)
@@ -427,7 +439,7 @@ read_table(const struct reader *reader, const struct field_table *table,
         if (meant != NULL && yaml_find(node, meant->key) == NULL)
             excused[meant - table->fields] = true;
     }
-    if (node != NULL)
+    if (node != NULL && !needs_others(table, node))
         refuse_missing(reader, table, node, excused);
     for (size_t i = 0; i < table->n; i++)
         read_field(reader, &table->fields[i],

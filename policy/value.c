@@ -47,15 +47,23 @@ join(const char *const *words, char *text, size_t size)
     }
 }
 
+bool
+value_is_later(const struct field *field, const struct yaml *node)
+{
+    unsigned i = 0;
+
+    return node != NULL && node->kind == YAML_TEXT &&
+           pick(field->later, node->text, &i);
+}
+
 static bool
 refuse_choice(struct findings *found, const struct field *field,
     const struct yaml *node)
 {
     char words[256];
     const char *near = nearest_word(node->text, field->choices);
-    unsigned i = 0;
 
-    if (pick(field->later, node->text, &i)) {
+    if (value_is_later(field, node)) {
         findings_add(found, "KP030", SEVERITY_REFUSE, node->at,
             "%s: %s is not in this version", field->key, node->text);
         findings_remedy(found, "%s: %s", field->key, field->choices[0]);

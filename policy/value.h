@@ -22,6 +22,9 @@ bool value_read(struct findings *found, const struct field *field,
 bool value_read_text(struct findings *found, const struct field *field,
     const struct yaml *node, void *at);
 
+/* One of the field's words that are not in this version; node may be NULL. */
+bool value_is_later(const struct field *field, const struct yaml *node);
+
 /* As much of a text as a finding shows, without users and passwords of URLs,
  * into VALUE_SHOWN_SIZE bytes. */
 #define VALUE_SHOWN_SIZE 81

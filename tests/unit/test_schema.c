@@ -53,6 +53,15 @@ test_findings(void **state)
             "    sasl: {mechanism: PLAIN, username: u,\n"
             "           password: {sealed: abc}}\n    tls: {ca",
             "KP030" },
+        { "a mechanism that is to come needs other keys", "    tls: {ca",
+            "    sasl: {mechanism: OAUTHBEARER}\n    tls: {ca", "KP030" },
+        { "the same with some of ours", "    tls: {ca",
+            "    sasl: {mechanism: GSSAPI, username: u}\n    tls: {ca",
+            "KP030" },
+        { "one that is there needs its own", "    tls: {ca",
+            "    sasl: {mechanism: PLAIN}\n    tls: {ca", "KP022" },
+        { "and so does none at all", "    tls: {ca",
+            "    sasl: {username: u}\n    tls: {ca", "KP022" },
         { "a password one level down", "    tls: {ca",
             "    sasl: {mechanism: PLAIN, username: u, password: {value: x}}\n"
             "    tls: {ca",
