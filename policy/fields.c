@@ -286,8 +286,9 @@ static const struct field flow_rows[] = {
                 "again." },
     { "shared_target", FIELD_BOOL, AT(policy_flow, shared_target),
         .fallback = "false",
-        .help = "Others write the target topics, too: records that the ledger "
-                "knows nothing of are then no reason to hold the flow." },
+        .help = "Others write the target topics, too, with records of their "
+                "own: records that the ledger knows nothing of are then no "
+                "reason to hold the flow." },
     { "limits", FIELD_SECTION, .at = 0, .inner = &limits,
         .help = "Bounds on memory and rate." },
     { "expected_rate", FIELD_LATER,

@@ -6,8 +6,12 @@
  * ourselves.  So who comes second leaves out what the first forwards, and
  * nothing goes round.  Two that begin at one moment see no entries of each
  * other yet; then records go round until the next look, which comes LOOK_MS
- * after the first of them, and whoever sees the other's entries is held.  A
- * circle over a third cluster is not seen. */
+ * after the first of them, and whoever sees the other's entries is held: both,
+ * maybe, until one of the policies leaves the topic out.
+ *
+ * A circle over a third cluster is not seen: what would say so is the ledger
+ * of a flow between two others.  Who closes it is held by laneends.c, if its
+ * target has records by then. */
 #include "flowset.h"
 #include "flowsource.h"
 
@@ -46,10 +50,11 @@ leave_out(struct flow *flow, struct topic *topic,
     const struct catalog_return *back)
 {
     (void)snprintf(topic->reason, sizeof topic->reason,
-        "its records come from %s: flow '%s' writes them here (its ledger is "
-        "%.90s), so they would go in a circle; exclude the topic in one of "
-        "the two policies, or delete that ledger if its flow is gone for good",
-        flow->to, back->flow, back->ledger);
+        "flow '%s' brings its records here from %s (its ledger is %.90s), so "
+        "they would go in a circle; exclude the topic in one of the two "
+        "policies, and the other goes on, or delete that ledger if its flow "
+        "is gone for good",
+        back->flow, flow->to, back->ledger);
     topic->selected = false;
     if (!topic->circle)
         LOG(flow->o.log, LEVEL_WARN, "topic.circle", kv_str("flow", flow->name),

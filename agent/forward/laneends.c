@@ -71,8 +71,9 @@ new_or_lost(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     if (example != NULL) {
         (void)snprintf(why, sizeof why,
             "the target has %" PRId64 " records here (%.80s) and the ledger "
-            "knows nothing of them; if others write these topics too, set "
-            "shared_target: true, else forward to new names",
+            "knows nothing of them; if others write these topics too, and "
+            "not with records that they have from here, set shared_target: "
+            "true, else forward to new names",
             high, example->topic->target);
         lanes_hold(lanes, lane, why, now_ms);
     } else if (unknown) {
