@@ -169,6 +169,13 @@ class Cluster:
         self.processes[i].kill()
         self.processes[i].wait()
 
+    def freeze(self, i=0):
+        """It keeps its connections and answers nothing."""
+        self.processes[i].send_signal(signal.SIGSTOP)
+
+    def thaw(self, i=0):
+        self.processes[i].send_signal(signal.SIGCONT)
+
     def stop(self, i=None, grace=20):
         for k in range(self.n) if i is None else [i]:
             if self.processes[k]:

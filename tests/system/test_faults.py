@@ -330,10 +330,11 @@ def test_rate_limit(lab):
 
 
 DRAINS = {
-    # label: what the link is like, is everything drained?
-    "a fine link": (lambda link: None, True),
-    "a slow link": (lambda link: link.throttle(3_000_000), True),
-    "a dead link": (lambda link: link.stall(), False),
+    # label: what the way there is like, is everything drained?
+    "a fine link": (lambda link, target: None, True),
+    "a slow link": (lambda link, target: link.throttle(3_000_000), True),
+    "a dead link": (lambda link, target: link.stall(), False),
+    "a frozen target": (lambda link, target: target.freeze(), False),
 }
 
 
@@ -342,15 +343,19 @@ DRAINS = {
 def test_stop_under_load(lab, link, label):
     """P49: SIGTERM ends it within the limit, and nothing is lost; what could
     be drained is not sent again, and the status tells one from the other."""
-    break_link, drained = DRAINS[label]
+    break_way, drained = DRAINS[label]
     topic = lab.topic("stop", partitions=4)
     side = policyfile.target_side(lab.target, "link")
     load = lab.load([topic], 4, 0, rate=5000, size=500)
     agent = lab.start(side=side, limits={"max_in_flight": "4MiB"})
     proc.wait_for("records", lambda: lab.copied(topic) > 1000)
-    break_link(link)
-    time.sleep(1)
-    assert agent.stop() == (0 if drained else -signal.SIGTERM), agent.tail()
+    try:
+        break_way(link, lab.target)
+        time.sleep(1)
+        code = agent.stop()
+    finally:
+        lab.target.thaw()
+    assert code == (0 if drained else -signal.SIGTERM), agent.tail()
     assert agent.stopped[-1][1] < 30
     assert agent.events("agent.drained" if drained else "agent.cut")
     link.clean()
