@@ -53,7 +53,10 @@ struct flow {
     bool ledger_gone;     /* and was deleted since: an operator says restart */
     int ledger_missed;    /* answers in a row that there is none */
     bool listing, listed; /* refresh() is under way; was answered */
+    bool brief;           /* it asks nothing of the target's topics */
     int64_t lists;        /* so many times refresh() was called */
+    int64_t list_ms;      /* when, the last time */
+    int64_t brief_at_ms;  /* a brief one is due; 0: none */
     bool joined, member;  /* as lanes_joined() says; and the group let us in */
     bool left; /* the group, for want of source or ledger, until it is back */
     enum flow_link source_link, target_link;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #define ENDS_MS 10000
+#define SURE_MS 1000 /* between lists that are asked for first records */
 
 void
 flowsource_hold(struct flow *flow, struct part *part, const char *why)
@@ -192,7 +193,7 @@ flowsource_doubts(struct flow *flow, struct part *part)
     flow->o.source.ops->stop(flow->o.source.self, part->number);
     part->reading = false;
     if (part->topic->sure_by > flow->lists)
-        flow->refresh_at_ms = 0;
+        flow->brief_at_ms = flow->list_ms + SURE_MS;
     return true;
 }
 

@@ -33,7 +33,8 @@ void flowsource_tell(struct flow *flow, int32_t lane);
  * it, and stays with it; that may be later than the newest list.  So the first
  * record of a topic only shows that an id was learned: nothing is sent from a
  * position in it before a list that began after that record has the id of the
- * ledger (flowtopics.c compares).  Each topic once in the life of a flow.
+ * ledger (flowtopics.c compares).  Each topic once in the life of a flow; one
+ * list for all those of a second, and it asks nothing of the target's topics.
  *
  * The first: a record came; true: it waits at the source for that list.  The
  * second: a list has the topic, and reading goes on if it was that one. */

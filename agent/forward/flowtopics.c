@@ -186,7 +186,8 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
             now_ms);
         flow->left = false;
     }
-    if (!circle && !changed && lanes_refused(flow->lanes) == NULL)
+    if (!circle && !changed && !flow->brief &&
+        lanes_refused(flow->lanes) == NULL)
         ensure_targets(flow); /* else topics of others would be made */
     flow->listed = true;
     catalog_list_free(list);
@@ -391,6 +392,17 @@ flowtopics_events(struct flow *flow, int64_t now_ms)
     return flowsource_events(flow, now_ms) || busy;
 }
 
+static void
+ask_for_list(struct flow *flow, bool brief, int64_t now_ms)
+{
+    flow->listing = true;
+    flow->brief = brief;
+    flow->brief_at_ms = 0;
+    flow->list_ms = now_ms;
+    flow->lists++;
+    flow->o.catalog.ops->refresh(flow->o.catalog.self);
+}
+
 void
 flowtopics_tick(struct flow *flow, int64_t now_ms)
 {
@@ -398,12 +410,12 @@ flowtopics_tick(struct flow *flow, int64_t now_ms)
         return;
     if (flow->refresh_at_ms <= now_ms && !flow->listing) {
         flow->refresh_at_ms = now_ms + flow->o.refresh_ms;
-        if (flow->ledger_known) {
-            flow->listing = true;
-            flow->lists++;
-            flow->o.catalog.ops->refresh(flow->o.catalog.self);
-        }
+        if (flow->ledger_known)
+            ask_for_list(flow, false, now_ms);
         flowledger_ask(flow);
+    } else if (flow->brief_at_ms != 0 && flow->brief_at_ms <= now_ms &&
+               !flow->listing) {
+        ask_for_list(flow, true, now_ms);
     }
     flowsource_tick(flow, now_ms);
     if (flow->joined && flow->source_down_ms != 0 &&

@@ -153,7 +153,7 @@ struct memory {
     bool source_down, target_down, ledger_waits; /* what it answers */
     struct catalog_event listed[MEMORY_EVENTS];
     size_t n_listed;
-    int refreshes;
+    int refreshes, ensures;
     bool texts_differ; /* each refusal has a text of its own */
     int texts_made;
     int64_t target_ends; /* of every target partition; 0: as it is */

@@ -39,6 +39,7 @@ do_ensure(void *self, const struct catalog_want *wants, size_t n)
     struct memory *memory = self;
 
     memory_enter(memory);
+    memory->ensures++;
     for (size_t i = 0; i < n; i++) {
         struct memory_topic *topic = memory_find(memory, wants[i].source);
         struct catalog_event event = { .kind = CATALOG_TARGET,

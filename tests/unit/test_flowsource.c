@@ -412,6 +412,37 @@ while_nobody_lists_it_is_not_sure(void **state)
     flowfix_free(&fix);
 }
 
+/* Over a long link it would be felt: the target's topics are not asked for. */
+static void
+first_records_of_many_topics_share_a_list(void **state)
+{
+    struct memory_topic *topic[3];
+    struct flowfix fix;
+    int lists, ensures;
+
+    (void)state;
+    flowfix_init(&fix, 2);
+    fix.options.refresh_ms = 600000;
+    for (int i = 0; i < 3; i++)
+        topic[i] = flowfix_in_lane(&fix, i % 2, 10, 100);
+    flowfix_start(&fix);
+    flowfix_stop(&fix);
+    flowfix_start(&fix);
+    flowfix_go(&fix, 5000); /* and what looks soon after a topic opens */
+    lists = fix.memory->refreshes;
+    ensures = fix.memory->ensures;
+    for (int i = 0; i < 3; i++) {
+        memory_append(&topic[i]->partition[0], 10, 100);
+        flowfix_go(&fix, 100);
+    }
+    flowfix_go(&fix, 1000);
+    for (int i = 0; i < 3; i++)
+        assert_true(memory_arrived(&topic[i]->partition[0], 0, 20));
+    assert_in_range(fix.memory->refreshes, lists + 1, lists + 2);
+    assert_int_equal(fix.memory->ensures, ensures);
+    flowfix_free(&fix);
+}
+
 int
 main(void)
 {
@@ -428,6 +459,7 @@ main(void)
         cmocka_unit_test(a_lane_that_is_gone_is_not_told_any_more),
         cmocka_unit_test(a_successor_is_sure_of_a_topic_before_it_sends),
         cmocka_unit_test(while_nobody_lists_it_is_not_sure),
+        cmocka_unit_test(first_records_of_many_topics_share_a_list),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
