@@ -32,7 +32,9 @@ enum metric_kind { METRIC_COUNTER, METRIC_GAUGE };
     ROW(RECORDS_FAILED, "kedge_records_failed_total", METRIC_COUNTER,          \
         "Records that the target refused for good.")                           \
     ROW(OFFSETS_LOST, "kedge_source_offsets_lost_total", METRIC_COUNTER,       \
-        "Source offsets that were gone before kedge could read them.")         \
+        "Source offsets that were gone before kedge could read them, and "     \
+        "those of a truncated log that were written anew in front of the "     \
+        "position.")                                                           \
     ROW(IN_FLIGHT_RECORDS, "kedge_in_flight_records", METRIC_GAUGE,            \
         "Records read and not acknowledged yet.")                              \
     ROW(IN_FLIGHT_BYTES, "kedge_in_flight_bytes", METRIC_GAUGE,                \

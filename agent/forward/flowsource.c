@@ -46,6 +46,10 @@ out_of_range(struct flow *flow, struct part *part,
 {
     char why[REPORT_TEXT_MAX];
 
+    /* What was written in the place of what was cut off is not read. */
+    if (event->cut >= 0)
+        count_lost(flow, part, event->cut,
+            event->high < event->offset ? event->high : event->offset);
     if (event->low > event->offset) {
         count_lost(flow, part, event->offset, event->low);
         (void)snprintf(why, sizeof why,

@@ -34,7 +34,8 @@ enum source_event_kind {
     SOURCE_OUT_OF_RANGE, /* what was at `offset` does not exist any more:
                           * `low`, `high` say what does (-1 unknown), and when
                           * it lies between them the log was truncated below it
-                          * and written anew; reading has stopped */
+                          * and written anew, from `cut` on (-1 unknown);
+                          * reading has stopped */
     SOURCE_FAILED,       /* reading has stopped; err says who has to act */
     SOURCE_DOWN,         /* no broker answers; part is -1; err says why */
     SOURCE_UP,           /* one does again; part is -1 */
@@ -43,7 +44,7 @@ enum source_event_kind {
 struct source_event {
     enum source_event_kind kind;
     int32_t part;
-    int64_t offset, low, stable, high;
+    int64_t offset, low, stable, high, cut;
     struct err err;
 };
 

@@ -1,6 +1,7 @@
 #include "kadvice.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STAYS \
@@ -86,4 +87,15 @@ kadvice_plain(const char *detail, char *plain, size_t size)
     else
         (void)snprintf(plain, size, "%s", detail);
     return plain;
+}
+
+int64_t
+kadvice_cut(const char *detail)
+{
+    static const char words[] = "broker end offset is ";
+    const char *at = detail == NULL ? NULL : strstr(detail, words);
+
+    if (at == NULL || at[sizeof words - 1] < '0' || at[sizeof words - 1] > '9')
+        return -1;
+    return strtoll(at + sizeof words - 1, NULL, 10);
 }

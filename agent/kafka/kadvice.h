@@ -26,4 +26,8 @@ const struct kadvice *kadvice_find(rd_kafka_resp_err_t code,
  * "host:port: ...".  Gives `plain`. */
 const char *kadvice_plain(const char *detail, char *plain, size_t size);
 
+/* Where the log ended when it was truncated; -1: the words are of something
+ * else. */
+int64_t kadvice_cut(const char *detail);
+
 #endif

@@ -1,4 +1,6 @@
 #include "kassign.h"
+
+#include "kadvice.h"
 #include "kparts.h"
 #include "krecord.h"
 
@@ -10,6 +12,7 @@
 struct part {
     int64_t next;         /* where to read; nothing before it is given */
     int32_t leader_epoch; /* of the record before it, -1 */
+    int64_t cut;          /* of the last error about its position */
     int doubts;    /* errors that may be of an earlier reading: so many more are
                  * answered by another try */
     bool reading;  /* as ordered */
@@ -112,12 +115,19 @@ kassign_is_gone(struct kassign *kassign, int32_t number,
 
     if (part->changed)
         return false; /* it will be read from there soon */
+    part->cut = kadvice_cut(rd_kafka_message_errstr(error));
     if (part->doubts == 0 || error->offset == part->next ||
         strstr(rd_kafka_message_errstr(error), truncated) != NULL)
         return true;
     part->doubts--;
     mark_changed(kassign, number);
     return false;
+}
+
+int64_t
+kassign_cut(const struct kassign *kassign, int32_t part)
+{
+    return kassign->parts[part].cut;
 }
 
 bool

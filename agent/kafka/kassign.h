@@ -62,6 +62,10 @@ bool kassign_take(struct kassign *kassign, int32_t part,
 bool kassign_is_gone(struct kassign *kassign, int32_t part,
     const rd_kafka_message_t *error);
 
+/* Where the log was truncated, as that error has it; -1: it was not, or that is
+ * not known. */
+int64_t kassign_cut(const struct kassign *kassign, int32_t part);
+
 /* One past what was given, or the place that was ordered. */
 int64_t kassign_next(const struct kassign *kassign, int32_t part);
 

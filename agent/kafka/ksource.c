@@ -269,10 +269,9 @@ static bool
 take_answer(struct ksource *ks, const struct kends_answer *answer,
     struct source_event *event)
 {
-    struct part *part = &ks->parts[answer->part];
-    enum asking asking = part->asking;
+    enum asking asking = ks->parts[answer->part].asking;
 
-    part->asking = ASKING_NOTHING;
+    ks->parts[answer->part].asking = ASKING_NOTHING;
     event->part = answer->part;
     event->low = answer->offset[KENDS_LOW];
     event->stable = answer->offset[KENDS_STABLE];
@@ -283,6 +282,7 @@ take_answer(struct ksource *ks, const struct kends_answer *answer,
         return false;
     case ASKING_RANGE:
         event->kind = SOURCE_OUT_OF_RANGE;
+        event->cut = kassign_cut(ks->reading, event->part);
         return true;
     case ASKING_ENDS:
         ks->n_asking_ends--;

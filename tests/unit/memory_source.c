@@ -122,7 +122,8 @@ give(struct memory *memory, int32_t part, struct record *record)
                         .part = part,
                         .offset = reader->next,
                         .low = reader->of->low,
-                        .high = reader->of->high });
+                        .high = reader->of->high,
+                        .cut = -1 });
         return false;
     }
     if (reader->next == reader->of->high)

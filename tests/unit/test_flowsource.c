@@ -23,20 +23,23 @@ say(struct flowfix *fix, const struct source_event *event)
 static const struct range_row {
     const char *label;
     int64_t low, high; /* of the source, when the flow comes back to it */
-    int64_t lost;
+    int64_t cut, lost;
     const char *reason;
 } range_rows[] = {
-    { "retention overtook the position", 25, 40, 15,
+    { "retention overtook the position", 25, 40, -1, 15,
         "15 offsets are gone at the source before they could be read: 10 to "
         "24 (retention or deletion)" GONE },
-    { "the log was truncated", 0, 5, 0,
+    { "the log was truncated", 0, 5, -1, 0,
         "the position 10 lies beyond the end of the source (5): the log was "
         "truncated or the topic made anew" GONE },
-    { "the log was truncated and grew beyond the position", 0, 12, 0,
+    { "the same, and where is known", 0, 5, 3, 2,
+        "the position 10 lies beyond the end of the source (5): the log was "
+        "truncated or the topic made anew" GONE },
+    { "the log was truncated and grew beyond the position", 0, 12, 4, 6,
         "the source's log was truncated below the position 10 and written "
         "anew (it ends at 12): what now stands before the position was never "
         "read" GONE },
-    { "nobody can say what there is", -1, -1, 0,
+    { "nobody can say what there is", -1, -1, 4, 0,
         "the position 10 does not exist any more at the source" GONE },
 };
 
@@ -49,7 +52,8 @@ a_position_that_is_gone_is_held_and_named(void **state)
             .part = 0,
             .offset = 10,
             .low = row->low,
-            .high = row->high };
+            .high = row->high,
+            .cut = row->cut };
         struct memory_topic *topic;
         struct flowfix fix;
 

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "kadvice.h"
 #include "kconf.h"
 
 #include <string.h>
@@ -98,11 +99,38 @@ the_words_say_who_has_to_act(void **state)
     }
 }
 
+static void
+the_words_say_where_a_log_was_cut(void **state)
+{
+    static const struct {
+        const char *detail;
+        int64_t want;
+    } cuts[] = {
+        { "Partition log truncation detected at offset 15 (leader epoch 0): "
+          "broker end offset is 10 (offset leader epoch 0). Reset to INVALID.: "
+          "Local: Partition log truncation detected (broker 2)",
+            10 },
+        { "No epoch found less or equal to offset 15 (leader epoch 0): broker "
+          "end offset is -1 (offset leader epoch -1).",
+            -1 },
+        { "fetch failed due to requested offset not available on the broker: "
+          "Broker: Offset out of range (broker 1)",
+            -1 },
+        { "", -1 },
+        { NULL, -1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++)
+        assert_int_equal(kadvice_cut(cuts[i].detail), cuts[i].want);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_words_say_who_has_to_act),
+        cmocka_unit_test(the_words_say_where_a_log_was_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

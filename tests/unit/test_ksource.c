@@ -216,7 +216,7 @@ a_log_that_was_written_anew_is_not_read_on(void **state)
         scene->source.ops->read(scene->source.self, 0, "in", 0, 15, 0, &err));
     event = sourcefix_expect(scene, SOURCE_OUT_OF_RANGE);
     assert_int_equal(event.offset, 15);
-    assert_int_equal(event.low, 0);
+    assert_int_equal(event.cut, 10);
     assert_int_equal(event.high, 20);
 }
 
