@@ -120,15 +120,15 @@ lost(struct flow *flow, const char *what)
     char why[REPORT_TEXT_MAX];
 
     (void)snprintf(why, sizeof why,
-        "the ledger %.70s was deleted at %.30s%s: how far each partition is "
-        "delivered is not known any more, and nothing is sent. 'kedge flow "
-        "restart %.64s' %s; %s",
+        "the ledger %.70s was deleted at %.30s%.16s: how far it had come is "
+        "not known any more, and nothing is sent. 'kedge flow restart %.40s' "
+        "%s; %s",
         flow->ledger, flow->to, what, flow->name,
         flow->ledger_missed > 0 ? "makes it anew" : "takes the new one",
         flow->o.shared_target
             ? "all that 'start' selects is sent again then"
             : "what has copies there is held then: delete those too, or "
-              "forward by a flow of another name to new names");
+              "forward by a flow of another name");
     hold(flow, why);
 }
 

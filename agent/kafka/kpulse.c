@@ -15,6 +15,7 @@
 #define JOIN_GROUP 11
 #define HEARTBEAT 12
 #define LEAVE_GROUP 13
+#define SYNC_GROUP 14
 
 enum news { NONE, HEARD, SILENT };
 
@@ -29,7 +30,7 @@ struct kpulse {
     int64_t told_ms;    /* that it is silent */
     struct err trouble; /* since the last answer */
     /* shared */
-    atomic_bool beating;           /* heartbeats are answered */
+    atomic_bool beating;           /* the member is in: heartbeats are due */
     atomic_bool awaited;           /* somebody is silent */
     atomic_int_fast64_t answers;   /* so many, ever */
     atomic_int_fast64_t answer_ms; /* of the newest */
@@ -97,7 +98,7 @@ on_answer(rd_kafka_t *rk, int fd, const char *broker, int32_t id, int16_t key,
         return RD_KAFKA_RESP_ERR_NO_ERROR; /* the library's, not a broker's */
     atomic_store(&pulse->answer_ms, clock_mono_ms(clock_system()));
     atomic_fetch_add(&pulse->answers, 1);
-    if (key == HEARTBEAT)
+    if (key == HEARTBEAT || key == SYNC_GROUP)
         atomic_store(&pulse->beating, true);
     if (atomic_exchange(&pulse->awaited, false) && pulse->wake != NULL)
         wake_signal(pulse->wake);

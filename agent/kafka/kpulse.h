@@ -2,9 +2,9 @@
  *
  * A frozen broker keeps its connections: the library notices half a minute
  * later.  But a member asks every three seconds, and is answered at once.  So
- * once heartbeats are answered, the cluster is silent when no answer of any
- * kind came for some seconds, and it is back with the first.  While the member
- * joins, an answer may take long and silence says nothing.
+ * once it has joined, the cluster is silent when no answer of any kind came for
+ * some seconds, and it is back with the first.  While the member joins, an
+ * answer may take long and silence says nothing.
  *
  * Thread: one owner; the library's threads report answers by atomics.
  * Memory: a few bytes; it outlives the clients that it watches. */

@@ -14,6 +14,7 @@
 #define OFFSET_COMMIT 8
 #define FIND_COORDINATOR 10
 #define HOUR_MS INT64_C(3600000)
+#define MOST_LOOKS 8
 
 struct scene {
     struct kafkafix fix;
@@ -248,13 +249,15 @@ what_fails_is_said_once_and_tried_again(void **state)
             scene = *state;
         }
         print_message("%s\n", row->label);
-        for (int k = 0; k < row->times; k++)
+        /* the library may look for a coordinator more than once at a time */
+        for (int k = 0; k < row->times + MOST_LOOKS; k++)
             rd_kafka_mock_push_request_errors(scene->fix.from, row->api, 1,
                 row->error);
         for (int k = 0; k < row->times; k++, now_ms += HOUR_MS) {
             kposition_told(scene->position, 0, "in", 0, 10 + k);
             send_due(scene, now_ms);
         }
+        rd_kafka_mock_clear_request_errors(scene->fix.from, row->api);
         assert_int_equal(scene->lines, row->lines);
         if (row->times == 1) {
             kposition_told(scene->position, 0, "in", 0, 50);
