@@ -26,7 +26,8 @@ view_totals(const struct flow_report *report, int64_t now_wall_ms,
 {
     bool unread = false; /* something that is not read has an age, too */
 
-    *totals = (struct view_totals){ .age_ms = -1 };
+    *totals = (struct view_totals){ .age_ms = -1,
+        .parts_ours = report_parts_owned(report) };
     for (size_t i = 0; i < report->n_lanes; i++)
         totals->lanes_ours += report->lanes[i].state > LANE_LOST;
     for (size_t i = 0; i < report->n_parts; i++) {
@@ -36,7 +37,6 @@ view_totals(const struct flow_report *report, int64_t now_wall_ms,
 
         if (!view_is_ours(report, part))
             continue;
-        totals->parts_ours++;
         totals->held += part->state == PART_HELD;
         totals->waiting += part->state == PART_WAITING;
         totals->in_flight_records += part->in_flight_records;

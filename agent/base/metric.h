@@ -59,9 +59,12 @@ enum metric_kind { METRIC_COUNTER, METRIC_GAUGE };
         "When the target last acknowledged a record, seconds since 1970; 0 "   \
         "before the first.")                                                   \
     ROW(SOURCE_UP, "kedge_source_up", METRIC_GAUGE,                            \
-        "1 while the source cluster answers; 0 before its first answer.")      \
+        "1 while the source cluster answers; 0 before its first answer, and "  \
+        "once no connection to it has been up for a second.")                  \
     ROW(TARGET_UP, "kedge_target_up", METRIC_GAUGE,                            \
-        "1 while the target cluster answers; 0 before its first answer.")
+        "1 while the target cluster answers; 0 before its first answer, once " \
+        "no connection to it has been up for a second, and once it has not "   \
+        "answered a member of the flow's group for 8 seconds.")
 
 #define METRIC_AS_ENUM(id, name, kind, help) METRIC_##id,
 enum metric { METRICS(METRIC_AS_ENUM) METRIC_N };

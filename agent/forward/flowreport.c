@@ -105,13 +105,12 @@ static void
 set_gauges(const struct flow *flow, const struct flow_report *report)
 {
     struct metrics *metrics = flow->o.metrics;
-    int64_t records = 0, bytes = 0, held = 0, owned = 0, lost = 0;
+    int64_t records = 0, bytes = 0, held = 0, owned = 0;
 
     for (size_t i = 0; i < report->n_parts; i++) {
         records += report->parts[i].in_flight_records;
         bytes += report->parts[i].in_flight_bytes;
         held += report->parts[i].state == PART_HELD;
-        lost += report->lanes[report->parts[i].lane].state == LANE_LOST;
     }
     for (size_t i = 0; i < report->n_lanes; i++)
         owned += report->lanes[i].state == LANE_OWNED;
@@ -120,7 +119,7 @@ set_gauges(const struct flow *flow, const struct flow_report *report)
     metric_set(metrics, METRIC_LEAKED_BYTES, report->leaked_bytes);
     metric_set(metrics, METRIC_PARTITIONS_HELD, held);
     metric_set(metrics, METRIC_PARTITIONS_OWNED,
-        (int64_t)report->n_parts - lost);
+        (int64_t)report_parts_owned(report));
     metric_set(metrics, METRIC_LANES_OWNED, owned);
     metric_set(metrics, METRIC_SOURCE_UP, report->source_up);
     metric_set(metrics, METRIC_TARGET_UP, report->target_up);

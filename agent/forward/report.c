@@ -49,6 +49,20 @@ behind(const struct report_part *part, int64_t next)
     return part->source_end > next ? part->source_end - next : 0;
 }
 
+size_t
+report_parts_owned(const struct flow_report *report)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < report->n_parts; i++) {
+        int32_t lane = report->parts[i].lane;
+
+        n += lane >= 0 && (size_t)lane < report->n_lanes &&
+             report->lanes[lane].state > LANE_LOST;
+    }
+    return n;
+}
+
 int64_t
 report_true_lag(const struct report_part *part)
 {

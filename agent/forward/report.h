@@ -121,6 +121,10 @@ int64_t report_least_lag(const struct report_part *part); /* true lag, or what
 int64_t report_read_lag(const struct report_part *part);
 int64_t report_committed_lag(const struct report_part *part);
 
+/* How many of `parts` this agent has: not those of a lane that is elsewhere or
+ * lost. */
+size_t report_parts_owned(const struct flow_report *report);
+
 /* "running", "held", ...; constants. */
 const char *report_part_state(enum part_state state);
 const char *report_lane_state(enum lane_state state);

@@ -100,6 +100,23 @@ test_status(void **state)
     report_free(report);
 }
 
+/* As the metric has it: what a lane that is lost had is nobody's for now. */
+static void
+test_partitions_of_a_lost_lane(void **state)
+{
+    struct flow_report *report = reportfix_new();
+    struct view_totals totals;
+
+    (void)state;
+    report->lanes[1].state = LANE_LOST;
+    view_totals(report, REPORTFIX_WALL_MS, &totals);
+    assert_int_equal(totals.parts_ours, 1);
+    assert_int_equal(totals.parts_ours, report_parts_owned(report));
+    assert_int_equal(totals.lanes_ours, 1);
+    assert_int_equal(totals.lag_unknown, 1); /* it is still shown */
+    report_free(report);
+}
+
 static void
 test_why_a_cluster_is_down(void **state)
 {
@@ -302,6 +319,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_info),
         cmocka_unit_test(test_status),
+        cmocka_unit_test(test_partitions_of_a_lost_lane),
         cmocka_unit_test(test_why_a_cluster_is_down),
         cmocka_unit_test(test_before_the_first_report),
         cmocka_unit_test(test_states),
