@@ -61,6 +61,12 @@ kadmin_close(struct kadmin *admin)
     free(admin);
 }
 
+void
+kadmin_set_step(struct kadmin *admin, int64_t step_ms)
+{
+    admin->step_ms = step_ms;
+}
+
 rd_kafka_t *
 kadmin_client(const struct kadmin *admin)
 {
@@ -384,7 +390,15 @@ kadmin_describe(struct kadmin *admin, const struct kjob *job,
     return true;
 }
 
-/* Fills in the answers that are there; false when one is missing. */
+/* A partition whose broker failed has neither an error nor an offset. */
+static bool
+unanswered_high(const rd_kafka_topic_partition_t *at)
+{
+    return at == NULL ||
+           (at->err == RD_KAFKA_RESP_ERR_NO_ERROR && at->offset < 0);
+}
+
+/* Fills in the answers that are there. */
 static void
 take_highs(rd_kafka_event_t *event, struct catalog_partition *partitions,
     size_t n, struct err *err)
@@ -405,7 +419,7 @@ take_highs(rd_kafka_event_t *event, struct catalog_partition *partitions,
                 strcmp(at->topic, partitions[i].topic) != 0)
                 at = NULL;
         }
-        if (at == NULL) {
+        if (unanswered_high(at)) {
             err_set_retry(err, ERR_KAFKA, "%s [%d]: no answer",
                 partitions[i].topic, partitions[i].partition);
         } else if (at->err == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) {

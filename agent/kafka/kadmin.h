@@ -26,6 +26,8 @@ struct kadmin_options {
 struct kadmin *kadmin_open(const struct kadmin_options *options,
     struct err *err) MUST_CHECK;
 void kadmin_close(struct kadmin *admin); /* NULL is fine */
+/* What one request may take from now on. */
+void kadmin_set_step(struct kadmin *admin, int64_t step_ms);
 
 struct kadmin_topic {
     char name[LEDGER_NAME_MAX];

@@ -16,7 +16,9 @@
 #define SEEN_TRIES 20 /* until a topic that was made is seen */
 #define SEEN_WAIT_US 250000
 #define ENDS_TRIES 2
-#define AGAIN_TRIES 10 /* before a question is asked again */
+#define ENDS_FIRST_MS 5000   /* a lane waits for the answer; both tries are */
+#define ENDS_SECOND_MS 25000 /* over before the job would be overdue */
+#define AGAIN_TRIES 10       /* before a question is asked again */
 #define AGAIN_WAIT_US 100000
 
 struct kcatalog {
@@ -307,16 +309,14 @@ kcatalog_ledger(struct kcatalog *catalog, const struct kjob *job, int32_t lanes,
 }
 
 /* After a change of leaders the client goes on asking the old one, until it
- * has asked who leads. */
+ * has asked who leads; and a connection that a broker was frozen under may stay
+ * without answers until its requests are half a minute old.  A new client has
+ * neither. */
 static void
-ask_leaders(struct kcatalog *catalog, const struct kjob *job)
+begin_anew(struct kcatalog *catalog, const struct kjob *job)
 {
-    struct kadmin_topic *topics = NULL;
-    struct err err;
-    size_t n = 0;
-
-    if (kadmin_list(catalog->target, job, &topics, &n, &err))
-        free(topics);
+    kadmin_close(catalog->target);
+    catalog->target = NULL;
     for (int i = 0; i < AGAIN_TRIES && !kworker_cancelled(job); i++)
         (void)usleep(AGAIN_WAIT_US);
 }
@@ -334,18 +334,24 @@ void
 kcatalog_ends(struct kcatalog *catalog, const struct kjob *job,
     struct catalog_event *event)
 {
+    int64_t most_ms = ENDS_FIRST_MS, step_ms = catalog->o->step_ms;
+
     for (size_t i = 0; i < event->n_ends; i++)
         event->ends[i].high = CATALOG_UNKNOWN;
     for (int tries = 0; tries < ENDS_TRIES && event->n_ends > 0; tries++) {
-        if (target_of(catalog, &event->err) != NULL)
+        if (target_of(catalog, &event->err) != NULL) {
+            kadmin_set_step(catalog->target,
+                step_ms < most_ms ? step_ms : most_ms);
             kadmin_highs(catalog->target, job, event->ends, event->n_ends,
                 &event->err);
+            kadmin_set_step(catalog->target, step_ms);
+        }
         if (!any_unknown(event) || kworker_cancelled(job))
             return;
         LOG(catalog->o->log, LEVEL_WARN, "catalog.unanswered",
             kv_str("flow", catalog->o->flow), kv_int("lane", event->lane),
             kv_str("error", event->err.text));
-        if (catalog->target != NULL)
-            ask_leaders(catalog, job);
+        begin_anew(catalog, job);
+        most_ms = ENDS_SECOND_MS;
     }
 }

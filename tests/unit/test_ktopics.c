@@ -288,6 +288,31 @@ ends_are_asked_once_more_of_a_new_leader(void **state)
     scene_close(&scene);
 }
 
+/* The broker was stopped and goes on: what was sent on the old connection, and
+ * what is sent behind it, is not answered for as long as the test may take. */
+static void
+ends_are_asked_once_more_on_a_new_connection(void **state)
+{
+    struct scene scene = { 0 };
+    struct catalog_partition partition = { "out", 0, 7, 0 };
+    struct catalog_event got;
+
+    (void)state;
+    scene_open(&scene, true);
+    for (int broker = 1; broker <= 2; broker++)
+        assert_int_equal(rd_kafka_mock_broker_push_request_error_rtts(scene.fix
+                                                                          .to,
+                             broker, API_LIST_OFFSETS, 1,
+                             RD_KAFKA_RESP_ERR_NO_ERROR, 600000),
+            0);
+    scene.catalog.ops->ask_ends(scene.catalog.self, 3, &partition, 1);
+    assert_int_equal(event(&scene, &got), CATALOG_ENDS);
+    assert_int_equal(got.n_ends, 1);
+    assert_int_equal(got.ends[0].high, 0);
+    free(got.ends);
+    scene_close(&scene);
+}
+
 static void
 a_source_that_is_away_is_said_to_be(void **state)
 {
@@ -435,6 +460,7 @@ main(void)
         cmocka_unit_test(nothing_wanted_is_nothing_to_tell),
         cmocka_unit_test(a_ledger_that_is_there_is_taken_as_it_is),
         cmocka_unit_test(ends_are_asked_once_more_of_a_new_leader),
+        cmocka_unit_test(ends_are_asked_once_more_on_a_new_connection),
         cmocka_unit_test(a_source_that_is_away_is_said_to_be),
         cmocka_unit_test(a_catalog_can_be_freed_while_it_works),
         cmocka_unit_test(
