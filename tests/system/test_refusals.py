@@ -427,21 +427,28 @@ def test_sasl(lab, work, mechanism):
     assert agent.stop() == 0
 
 
-def test_p51_a_wrong_password_is_corrected_in_its_file(lab, work):
-    """Not even a restart: SIGHUP is enough, with the policy as it was."""
+def test_p51_passwords_that_change_in_their_file(lab, work):
+    """Corrected or renewed: SIGHUP is enough, with the policy as it was."""
     folder = work / "agents" / lab.unique
     path = secret(folder, "not-the-password")
     topic = lab.topic("typo")
-    lab.load([topic], 1, 10).wait()
+    load = lab.load([topic], 1, 0, rate=100)
     agent = lab.start(ready=False, side=policyfile.target_side(
-        lab.target, "sasl", ("SCRAM-SHA-512", "edge", path)))
+        lab.target, "sasl", ("SCRAM-SHA-512", lab.unique, path)))
     proc.wait_for("the reason", lambda: "uthentication" in (
         agent.request("GET", "/readyz") or (0, ""))[1])
-    secret(folder, cluster.USERS["edge"])
-    agent.process.send_signal(signal.SIGHUP)
-    lab.delivered(topic, 10, repeats=False)
+    words = ["the-right-one", "its-successor"]
+    for i, word in enumerate(words, 1):
+        lab.kit.scram(lab.target, lab.unique, word)
+        secret(folder, word)
+        agent.process.send_signal(signal.SIGHUP)
+        proc.wait_for("the reload", lambda: len(agent.events(
+            "reload.accepted")) == i and agent.lanes(lab.flow))
+        before = lab.copied(topic)
+        proc.wait_for("records", lambda: lab.copied(topic) > before)
     agent.ready()
-    for word in ("not-the-password", cluster.USERS["edge"]):
+    lab.delivered(topic, load.stop(), repeats=False)
+    for word in ["not-the-password", *words]:
         assert word not in agent.text()
     assert agent.stop() == 0
 
