@@ -52,7 +52,8 @@ struct flow {
     bool ledger_known;             /* it was found */
     bool ledger_gone;     /* and was deleted since: an operator says restart */
     int ledger_missed;    /* answers in a row that there is none */
-    bool listing, listed; /* refresh() is under way; was answered */
+    bool listing, listed; /* refresh() is under way; a list was one that the
+                           * lanes could start with */
     bool brief;           /* it asks nothing of the target's topics */
     int64_t lists;        /* so many times refresh() was called */
     int64_t list_ms;      /* when, the last time */

@@ -184,12 +184,12 @@ on_topics(struct flow *flow, struct catalog_list *list, int64_t now_ms)
                (!flow->listed || flow->left)) {
         lanes_start(flow->lanes, list->source_cluster_id, flow->ledger_id,
             now_ms);
+        flow->listed = true;
         flow->left = false;
     }
     if (!circle && !changed && !flow->brief &&
         lanes_refused(flow->lanes) == NULL)
         ensure_targets(flow); /* else topics of others would be made */
-    flow->listed = true;
     catalog_list_free(list);
 }
 
