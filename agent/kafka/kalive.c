@@ -1,5 +1,6 @@
 #include "kalive.h"
 #include "kconf.h"
+#include "metric.h"
 #include "wake.h"
 
 #include <pthread.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #define DOWN_AFTER_MS 1000
+#define FETCH 1                                   /* of the protocol */
 #define HASH_FIRST UINT64_C(14695981039346656037) /* FNV-1a */
 #define HASH_PRIME UINT64_C(1099511628211)
 
@@ -18,6 +20,7 @@ struct connection {
 struct kalive {
     /* fixed */
     const struct wake *wake;
+    struct metrics *metrics;
     /* own */
     const rd_kafka_t *rk; /* once it is made */
     bool suspect;         /* all brokers were lost, none is known to be back */
@@ -31,7 +34,7 @@ struct kalive {
 };
 
 struct kalive *
-kalive_new(const struct wake *wake, struct err *err)
+kalive_new(const struct wake *wake, struct metrics *metrics, struct err *err)
 {
     struct kalive *kalive = calloc(1, sizeof *kalive);
 
@@ -40,6 +43,7 @@ kalive_new(const struct wake *wake, struct err *err)
         return NULL;
     }
     kalive->wake = wake;
+    kalive->metrics = metrics;
     (void)pthread_mutex_init(&kalive->lock, NULL);
     return kalive;
 }
@@ -112,6 +116,28 @@ on_state(rd_kafka_t *rk, int32_t id, const char *protocol, const char *name,
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
+/* The same. */
+static rd_kafka_resp_err_t
+/* NOLINTNEXTLINE(readability-function-size) */
+on_answer(rd_kafka_t *rk, int fd, const char *broker, int32_t id, int16_t key,
+    int16_t version, int32_t correlation, size_t size, int64_t rtt,
+    rd_kafka_resp_err_t code, void *ctx)
+{
+    const struct kalive *kalive = ctx;
+
+    (void)rk;
+    (void)fd;
+    (void)broker;
+    (void)id;
+    (void)version;
+    (void)correlation;
+    (void)rtt;
+    (void)code;
+    if (key == FETCH)
+        metric_add(kalive->metrics, METRIC_BYTES_FETCHED, (int64_t)size);
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
 static rd_kafka_resp_err_t
 on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *ctx, char *why,
     size_t why_size)
@@ -120,6 +146,8 @@ on_new(rd_kafka_t *rk, const rd_kafka_conf_t *conf, void *ctx, char *why,
     (void)why;
     (void)why_size;
     ((struct kalive *)ctx)->rk = rk;
+    (void)rd_kafka_interceptor_add_on_response_received(rk, "kalive", on_answer,
+        ctx);
     return rd_kafka_interceptor_add_on_broker_state_change(rk, "kalive",
         on_state, ctx);
 }

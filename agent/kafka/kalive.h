@@ -1,9 +1,13 @@
-/* kalive.h - does any broker of a cluster answer?
+/* kalive.h - does any broker of a cluster answer, and with how many bytes?
  *
  * The library says when it has lost its last broker, also for the moment in
  * which an idle connection is made anew, and never says that one is back.  So
  * the loss is only a suspicion, and the connections are counted: the cluster is
  * down when a second later none is up.
+ *
+ * Producers compress, and the library unpacks an answer as a whole.  So what
+ * the answers to a consumer have on the wire is counted: with the bytes of the
+ * records it says what one more answer may cost in memory.
  *
  * Thread: one, but for the library's, which report connections under a lock.
  * Memory: a few bytes for each broker; it outlives the client. */
@@ -16,10 +20,13 @@
 #include <stdint.h>
 
 struct kalive;
+struct metrics;
 struct wake;
 
-/* The wake, borrowed, is signalled when a connection comes up. */
-struct kalive *kalive_new(const struct wake *wake, struct err *err) MUST_CHECK;
+/* Both are borrowed.  The wake is signalled when a connection comes up;
+ * METRIC_BYTES_FETCHED of the set, NULL: none, counts what comes. */
+struct kalive *kalive_new(const struct wake *wake, struct metrics *metrics,
+    struct err *err) MUST_CHECK;
 void kalive_free(struct kalive *kalive); /* NULL is fine */
 
 /* Before the client is made of `conf`. */

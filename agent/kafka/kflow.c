@@ -25,6 +25,7 @@ open_source(struct kflow *kflow, const struct kflow_options *options,
         .far = options->source_far,
         .wake = options->wake,
         .log = options->log,
+        .metrics = options->metrics,
     };
 
     return ksource_open(&kflow->source, &source, err);

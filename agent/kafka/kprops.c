@@ -8,6 +8,9 @@
 #define NUMBER_MAX 32
 #define PREFETCH_DEFAULT (INT64_C(64) << 20)
 #define RECORD_COST 512 /* bytes that a record's books count for */
+#define ANSWER_NEAR (INT64_C(128) << 10) /* the least that is asked for */
+#define ANSWER_FAR (INT64_C(1) << 20)
+#define ANSWER_MOST (INT64_C(16) << 20)
 
 #define SOURCE (1U << KCONF_SOURCE)
 #define DATA (1U << KCONF_DATA)
@@ -80,8 +83,12 @@ static const struct kprops rows[] = {
         "One partition in one answer; a larger record still comes." },
     { "fetch.max.bytes", SOURCE, KPROPS_FETCH, NULL,
         "An eighth of what is read ahead: an answer may come when all but one "
-        "byte is used up, and a record that is held holds its whole answer. "
-        "Half of it from afar, where one comes in a round trip." },
+        "byte is used up, a record that is held holds its whole answer, and "
+        "what is compressed is unpacked as a whole. Half of it from afar, "
+        "where one comes in a round trip." },
+    { "message.max.bytes", SOURCE, KPROPS_FETCH_LEAST, NULL,
+        "The library wants fetch.max.bytes not below it. To a consumer it is "
+        "a first guess at what lz4 unpacks to, and no limit." },
     { "fetch.max.bytes", MEMBER, KPROPS_FIXED, "1048576",
         "The member reads nothing of worth." },
     { "fetch.wait.max.ms", SOURCE | LEDGER, KPROPS_FIXED, "100",
@@ -168,6 +175,14 @@ prefetch(const struct kconf_options *options, int64_t share, int64_t least,
     return value < least ? least : value > most ? most : value;
 }
 
+/* The most that one answer of a broker may have, as it is on the wire. */
+static int64_t
+answer(const struct kconf_options *options)
+{
+    return options->far ? prefetch(options, 2, ANSWER_FAR, ANSWER_MOST)
+                        : prefetch(options, 8, ANSWER_NEAR, ANSWER_MOST);
+}
+
 const char *
 kprops_value(const struct kprops *row, const struct kconf_options *options,
     char *buffer, size_t size)
@@ -218,8 +233,10 @@ kprops_value(const struct kprops *row, const struct kconf_options *options,
     case KPROPS_PREFETCH_RECORDS:
         return number(buffer, prefetch(options, RECORD_COST, 1000, 100000));
     case KPROPS_FETCH:
+        return number(buffer, answer(options));
+    case KPROPS_FETCH_LEAST:
         return number(buffer,
-            prefetch(options, options->far ? 2 : 8, 1 << 20, 16 << 20));
+            answer(options) < 1000000 ? answer(options) : 1000000);
     }
     return NULL;
 }

@@ -39,6 +39,7 @@ enum kprops_from {
     KPROPS_PREFETCH,
     KPROPS_PREFETCH_RECORDS,
     KPROPS_FETCH,
+    KPROPS_FETCH_LEAST,
 };
 
 /* A property may have several rows, for different clients; of two rows for the

@@ -489,7 +489,7 @@ ksource_open(struct source *source, const struct ksource_options *options,
     if (ks == NULL)
         return err_set(err, ERR_MEMORY, "source of %s", options->flow);
     ks->clock = options->clock != NULL ? options->clock : clock_system();
-    ks->alive = kalive_new(options->wake, err);
+    ks->alive = kalive_new(options->wake, options->metrics, err);
     if (ks->alive == NULL || !open_client(ks, options, err)) {
         do_free(ks);
         return false;

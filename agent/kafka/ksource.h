@@ -17,8 +17,8 @@
  *         most for the last positions.
  * Memory: grows with topics and partitions; what is read ahead is bounded by
  *         prefetch_bytes of values and by a record for every 512 of them, and
- *         for each broker by one answer more.  All records must be released
- *         before free(), which else never returns.
+ *         for each broker by what one answer more unpacks to.  All records must
+ *         be released before free(), which else never returns.
  * Cost:   no allocation for a record without headers; those of one with
  *         headers are parsed once. */
 #ifndef KEDGE_KSOURCE_H
@@ -31,6 +31,7 @@
 struct clock;
 struct kcluster;
 struct log;
+struct metrics;
 struct wake;
 
 struct ksource_options {
@@ -42,6 +43,7 @@ struct ksource_options {
     const struct wake *wake; /* borrowed for the life of the source */
     const struct clock *clock; /* the same; NULL: this machine's */
     struct log *log;           /* the same */
+    struct metrics *metrics;   /* the same; NULL: nothing is counted */
     void (*configure)(rd_kafka_conf_t *conf); /* as in kconf.h */
 };
 

@@ -21,7 +21,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  *
  *  A made record's value is JSON-like text: a number that no other record of
  *  its partition has, words that compress (about half of the bytes) and
- *  hexadecimal noise that hardly does. */
+ *  hexadecimal noise that hardly does; `zeros` per cent of it are zeros. */
 final class Load {
     private static final byte[] HEX = "0123456789abcdef".getBytes();
     private final Set<String> stopped = ConcurrentHashMap.newKeySet();
@@ -158,7 +158,7 @@ final class Load {
     /** Record n goes to partition n mod partitions of topic by topic. */
     private static final class Maker {
         private final List<String> topics = new ArrayList<>();
-        private final int partitions, size, first, headers;
+        private final int partitions, size, first, headers, zeros;
         private final byte[] words = new byte[1 << 16];
         private final byte[] noise = new byte[1 << 20];
         private final long base = System.currentTimeMillis();
@@ -171,6 +171,7 @@ final class Load {
             first = ask.path("first").asInt(0);
             size = ask.path("size").asInt(200);
             headers = ask.path("headers").asInt(0);
+            zeros = ask.path("zeros").asInt(0);
             for (int i = 0; i < noise.length; i++)
                 noise[i] = HEX[random.nextInt(16)];
             String[] fields = { "\"temperature\":", "\"pressure\":",
@@ -201,14 +202,15 @@ final class Load {
             byte[] value = new byte[size];
             byte[] head = ("{\"n\":" + n + ",").getBytes();
             int used = Math.min(head.length, size);
-            int half = (size - used) / 2;
+            int filled = (int)((size - used) * (100L - zeros) / 100);
+            int half = filled / 2;
 
             System.arraycopy(head, 0, value, 0, used);
             System.arraycopy(words, spot(n * 131, words, half), value, used,
                 half);
             used += half;
-            System.arraycopy(noise, spot(n * 7919, noise, size - used), value,
-                used, size - used);
+            System.arraycopy(noise, spot(n * 7919, noise, filled - half), value,
+                used, filled - half);
             return value;
         }
 

@@ -188,7 +188,8 @@ class Kit:
 
     def load(self, cluster, topics, partitions, records, rate=0, **more):
         """Writes `records` (0: until stopped) round robin over all partitions
-        of all topics.  more: size, codec, headers, seed, first."""
+        of all topics.  more: size, codec, headers, seed, first,
+        zeros."""
         name = f"load-{next(self._ids)}"
         return Load(self, name, self.begin(
             "load", cluster=cluster.client(), name=name, topics=list(topics),

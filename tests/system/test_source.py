@@ -46,3 +46,26 @@ def test_a_source_that_permits_less(lab):
         if skip["topic"] == kept and "Describe" in skip["reason"]], 20)
     assert len(agent.events("position.hidden")) == 1
     assert agent.stop() == 0
+
+
+def test_records_that_unpack_to_much(lab):
+    """What one answer unpacks to is on top of max_in_flight, so little room
+    means small answers."""
+    limit, answer = 4 << 20, 128 << 10  # docs/policy.md: a 48th or 128 KiB
+    peaks = {}
+    for word, kind in [("plain", {"codec": "none"}),
+                       ("packed", {"codec": "zstd", "zeros": 98})]:
+        topic = lab.topic(word, partitions=4)
+        lab.load([topic], 4, 12_000, size=10_000, **kind).wait()
+        lab.flow = f"{lab.unique}-{word}"
+        agent = lab.start([rf"{lab.unique}\.{word}"],
+                          limits={"max_in_flight": "4MiB"},
+                          producer={"compression.type": "zstd"})
+        lab.delivered(topic, 12_000, repeats=False)
+        peaks[word] = proc.peak_rss(agent.process.pid)
+        ratio = agent.metric("kedge_bytes_read_total") / agent.metric(
+            "kedge_bytes_fetched_total")
+        print(f"{word}: {peaks[word] >> 20} MiB, 1 : {ratio:.1f}")
+        assert agent.stop() == 0
+    assert ratio > 40
+    assert peaks["packed"] - peaks["plain"] < limit + 2 * ratio * answer

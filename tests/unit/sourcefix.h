@@ -6,12 +6,14 @@
 
 #include "kafkafix.h"
 #include "ksource.h"
+#include "metric.h"
 
 #define SOURCEFIX_BATCH 256
 
 struct sourcefix {
     struct kafkafix fix;
     struct source source;
+    struct metrics *metrics;
     bool clock_stands; /* for the source */
     int64_t stands_at_ms;
     struct clock clock;
@@ -47,6 +49,7 @@ sourcefix_set_up(void **state)
     struct err err;
 
     assert_non_null(scene);
+    assert_non_null(scene->metrics = metrics_new());
     kafkafix_open(&scene->fix);
     scene->clock =
         (struct clock){ sourcefix_mono_ms, sourcefix_wall_ms, scene };
@@ -57,6 +60,7 @@ sourcefix_set_up(void **state)
         .group_id = "kedge.plant7.telemetry",
         .wake = &scene->fix.wake,
         .clock = &scene->clock,
+        .metrics = scene->metrics,
     };
     if (!ksource_open(&scene->source, &options, &err))
         fail_msg("%s", err.text);
@@ -71,6 +75,7 @@ sourcefix_tear_down(void **state)
 
     scene->source.ops->free(scene->source.self);
     kafkafix_close(&scene->fix);
+    metrics_free(scene->metrics);
     free(scene);
     return 0;
 }

@@ -218,44 +218,6 @@ the_promises_are_in_the_table(void **state)
 }
 
 static void
-limits_are_kept(void **state)
-{
-    static const struct {
-        const char *label;
-        int64_t prefetch;
-        const char *kbytes, *records, *answer, *from_afar;
-    } cases[] = {
-        { "less than the least", 1, "1", "1000", "1048576", "1048576" },
-        { "a quarter of MiB", INT64_C(1) << 18, "256", "1000", "1048576",
-            "1048576" },
-        { "sixteen MiB", INT64_C(16) << 20, "16384", "32768", "2097152",
-            "8388608" },
-        { "the default", 0, "65536", "100000", "8388608", "16777216" },
-        { "more than the library takes", INT64_C(1) << 40, "2097151", "100000",
-            "16777216", "16777216" },
-    };
-    char buffer[KPROPS_VALUE_MAX];
-
-    (void)state;
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        struct kconf_options options = options_of(KCONF_SOURCE, &plain);
-
-        print_message("%s\n", cases[c].label);
-        options.prefetch_bytes = cases[c].prefetch;
-        assert_string_equal(value_for(&options, "queued.max.messages.kbytes",
-                                buffer),
-            cases[c].kbytes);
-        assert_string_equal(value_for(&options, "queued.min.messages", buffer),
-            cases[c].records);
-        assert_string_equal(value_for(&options, "fetch.max.bytes", buffer),
-            cases[c].answer);
-        options.far = true;
-        assert_string_equal(value_for(&options, "fetch.max.bytes", buffer),
-            cases[c].from_afar);
-    }
-}
-
-static void
 each_property_is_set_once_for_a_client(void **state)
 {
     size_t n;
@@ -486,7 +448,6 @@ main(void)
         cmocka_unit_test(every_kind_of_client_takes_the_table),
         cmocka_unit_test(other_warnings_of_the_library_stay),
         cmocka_unit_test(the_promises_are_in_the_table),
-        cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(each_property_is_set_once_for_a_client),
         cmocka_unit_test(named_networks_are_taken_or_refused),
         cmocka_unit_test(a_secret_is_in_no_error),
