@@ -290,6 +290,10 @@ static const struct code codes[] = {
         "Write a loopback address, as 127.0.0.1:9464." },
     { "KP084", "the socket's path is too long", "The system allows 107 bytes.",
         "Choose a shorter one." },
+    { "KP085", "patterns that take too much work",
+        "A pattern that tries the same letters in many ways may need longer "
+        "for one name than the whole policy may.",
+        "Write it more simply: 'a+b' for '(a+)+b', or a list of names." },
     { "KP086", "a cluster that no flow uses",
         "It is not connected to; perhaps a flow names another one by "
         "mistake.",

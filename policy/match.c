@@ -10,17 +10,41 @@
 #define HEAP_KIB 2048
 #define NESTING 20
 
+/* How an answer is looked for, and what looking counts for; few
+ * need more than the first. */
+static const struct {
+    uint32_t steps, work;
+} ways[] = { { 10, 15 }, { 200, 200 }, { MATCH_STEPS, MATCH_STEPS } };
+
+#define WAYS (sizeof ways / sizeof ways[0])
+
 struct pattern {
     pcre2_code *code;
+    char *name; /* the only one that it matches, or NULL */
     bool exclude;
 };
 
 struct match {
     pcre2_compile_context *compile;
-    pcre2_match_context *limits;
+    pcre2_match_context *limits[WAYS];
+    int64_t *left; /* of MATCH_WORK; NULL: settled */
     size_t n, room;
     struct pattern *patterns;
 };
+
+static bool
+limit(struct match *match)
+{
+    for (size_t i = 0; i < WAYS; i++) {
+        match->limits[i] = pcre2_match_context_create(NULL);
+        if (match->limits[i] == NULL)
+            return false;
+        pcre2_set_match_limit(match->limits[i], ways[i].steps);
+        pcre2_set_depth_limit(match->limits[i], ways[i].steps);
+        pcre2_set_heap_limit(match->limits[i], HEAP_KIB);
+    }
+    return true;
+}
 
 struct match *
 match_new(struct err *err)
@@ -31,18 +55,16 @@ match_new(struct err *err)
         err_set(err, ERR_MEMORY, "topic patterns");
         return NULL;
     }
+    match->left = malloc(sizeof *match->left);
     match->compile = pcre2_compile_context_create(NULL);
-    match->limits = pcre2_match_context_create(NULL);
-    if (match->compile == NULL || match->limits == NULL) {
+    if (match->left == NULL || match->compile == NULL || !limit(match)) {
         err_set(err, ERR_MEMORY, "topic patterns");
         match_free(match);
         return NULL;
     }
+    *match->left = MATCH_WORK;
     pcre2_set_max_pattern_length(match->compile, MATCH_PATTERN_MAX);
     pcre2_set_parens_nest_limit(match->compile, NESTING);
-    pcre2_set_match_limit(match->limits, MATCH_STEPS);
-    pcre2_set_depth_limit(match->limits, MATCH_STEPS);
-    pcre2_set_heap_limit(match->limits, HEAP_KIB);
     return match;
 }
 
@@ -51,10 +73,14 @@ match_free(struct match *match)
 {
     if (match == NULL)
         return;
-    for (size_t i = 0; i < match->n; i++)
+    for (size_t i = 0; i < match->n; i++) {
         pcre2_code_free(match->patterns[i].code);
+        free(match->patterns[i].name);
+    }
     free(match->patterns);
-    pcre2_match_context_free(match->limits);
+    free(match->left);
+    for (size_t i = 0; i < WAYS; i++)
+        pcre2_match_context_free(match->limits[i]);
     pcre2_compile_context_free(match->compile);
     free(match);
 }
@@ -83,6 +109,7 @@ match_add(struct match *match, const char *pattern, bool exclude, size_t *at,
                              PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_BACKSLASH_C |
                              PCRE2_NEVER_UTF | PCRE2_NEVER_UCP;
     pcre2_code *code = NULL;
+    char stem[MATCH_PATTERN_MAX + 1];
     unsigned char words[160];
     int number = 0;
 
@@ -99,9 +126,42 @@ match_add(struct match *match, const char *pattern, bool exclude, size_t *at,
             words[0] = '\0';
         return err_set(err, ERR_CONFIG, "%s", (const char *)words);
     }
-    match->patterns[match->n].code = code;
-    match->patterns[match->n++].exclude = exclude;
+    match->patterns[match->n++] = (struct pattern){ .code = code,
+        .name = match_stem(pattern, stem, sizeof stem) ? strdup(stem) : NULL,
+        .exclude = exclude };
     return true;
+}
+
+bool
+match_is_spent(const struct match *match)
+{
+    return match->left != NULL && *match->left <= 0;
+}
+
+void
+match_settle(struct match *match)
+{
+    free(match->left);
+    match->left = NULL;
+}
+
+/* What pcre2_match() says; with no more steps than the answer needs, about, so
+ * that they can be counted. */
+static int
+run(const struct match *match, const pcre2_code *code, const char *topic,
+    size_t len, pcre2_match_data *data)
+{
+    int found = PCRE2_ERROR_MATCHLIMIT;
+
+    for (size_t i = match->left == NULL ? WAYS - 1 : 0; i < WAYS; i++) {
+        found = pcre2_match(code, (PCRE2_SPTR)topic, len, 0, PCRE2_NO_JIT, data,
+            match->limits[i]);
+        if (match->left != NULL)
+            *match->left -= ways[i].work;
+        if (found != PCRE2_ERROR_MATCHLIMIT && found != PCRE2_ERROR_DEPTHLIMIT)
+            return found;
+    }
+    return found;
 }
 
 /* MATCH_NO, MATCH_YES or MATCH_UNDECIDED. */
@@ -109,13 +169,16 @@ static enum match_answer
 ask(const struct match *match, const struct pattern *pattern, const char *topic,
     size_t len)
 {
-    pcre2_match_data *data =
-        pcre2_match_data_create_from_pattern(pattern->code, NULL);
+    pcre2_match_data *data = NULL;
     int found = PCRE2_ERROR_NOMEMORY;
 
+    if (pattern->name != NULL)
+        return strcmp(pattern->name, topic) == 0 ? MATCH_YES : MATCH_NO;
+    if (match_is_spent(match))
+        return MATCH_UNDECIDED;
+    data = pcre2_match_data_create_from_pattern(pattern->code, NULL);
     if (data != NULL)
-        found = pcre2_match(pattern->code, (PCRE2_SPTR)topic, len, 0,
-            PCRE2_NO_JIT, data, match->limits);
+        found = run(match, pattern->code, topic, len, data);
     pcre2_match_data_free(data);
     if (found >= 0)
         return MATCH_YES;

@@ -3,10 +3,12 @@
  * People bring regular expressions from Java, so they are PCRE2's, and match
  * the whole name; what is excluded wins.  A pattern that backtracks without
  * end is stopped after MATCH_STEPS steps and answers "undecided": never yes,
- * never no.  There is no just-in-time compiler: the agent runs without memory
- * that is both writable and executable.
+ * never no.  So does all that is asked until match_settle() once it has taken
+ * MATCH_WORK steps together: a policy is judged in a bounded time.  There is no
+ * just-in-time compiler: the agent runs without memory that is both writable
+ * and executable.
  *
- * Thread: any, once all patterns are in.
+ * Thread: one until match_settle(), any behind it.
  * Memory: match_new()/match_free(); asking allocates a few hundred bytes. */
 #ifndef KEDGE_MATCH_H
 #define KEDGE_MATCH_H
@@ -17,6 +19,7 @@
 #include <stddef.h>
 
 #define MATCH_STEPS 20000
+#define MATCH_WORK 500000
 #define MATCH_PATTERN_MAX 512
 #define MATCH_NAME_MAX 249 /* Kafka's limit for a topic */
 
@@ -36,6 +39,10 @@ void match_free(struct match *match); /* NULL is fine */
  * pattern where it is wrong. */
 bool match_add(struct match *match, const char *pattern, bool exclude,
     size_t *at, struct err *err) MUST_CHECK;
+
+/* Nothing is left of MATCH_WORK. */
+bool match_is_spent(const struct match *match);
+void match_settle(struct match *match);
 
 enum match_answer match_topic(const struct match *match, const char *topic);
 

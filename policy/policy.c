@@ -113,6 +113,8 @@ settle(struct policy *policy)
         policy->flows[i].acks = "all";
         policy->flows[i].retries = "unlimited";
         policy->flows[i].errors_tolerance = "none";
+        if (policy->flows[i].topics != NULL)
+            match_settle((struct match *)(uintptr_t)policy->flows[i].topics);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "flowrules.h"
 #include "format.h"
 #include "loopback.h"
+#include "match.h"
 #include "topics.h"
 #include "yaml_tree.h"
 
@@ -12,7 +13,8 @@
 #include <strings.h>
 #include <sys/un.h>
 
-#define CIRCLE_MAX 6 /* flows in a circle that is looked for */
+#define CIRCLE_MAX 6      /* flows in a circle that is looked for */
+#define LOOKS_MAX 4000000 /* at patterns, about a second */
 
 static void
 rule_version(const struct judge *judge)
@@ -132,7 +134,8 @@ struct path {
     const struct judge *judge;
     const struct policy_flow *flows[CIRCLE_MAX];
     size_t n;
-    int steps; /* left */
+    int steps; /* left, of going on, and of looking at patterns */
+    int looks;
 };
 
 static void
@@ -151,6 +154,16 @@ refuse_circle(const struct path *path)
     findings_remedy(judge->found,
         "rename: {policy: prefix} in each of them, or put the include patterns "
         "of one word for word into topics.exclude of the next");
+}
+
+/* Patterns that were not asked to the end show nothing: it is said of them. */
+static bool
+is_spent(const struct path *path)
+{
+    for (size_t i = 0; i < path->n; i++)
+        if (match_is_spent(path->flows[i]->topics))
+            return true;
+    return false;
 }
 
 static bool
@@ -172,7 +185,8 @@ walk(struct path *path)
     const struct policy_flow *last = path->flows[path->n - 1];
 
     if (last->to == first->from) {
-        if (topics_circle(path->flows, path->n))
+        if (topics_circle(path->flows, path->n, &path->looks) &&
+            !is_spent(path))
             refuse_circle(path);
         return;
     }
@@ -193,7 +207,7 @@ static void
 rule_no_circle(const struct judge *judge)
 {
     const struct policy *policy = judge->policy;
-    struct path path = { .judge = judge, .steps = 2000 };
+    struct path path = { .judge = judge, .steps = 2000, .looks = LOOKS_MAX };
 
     for (size_t i = 0; i < policy->n_flows; i++) {
         const struct policy_flow *flow = &policy->flows[i];
@@ -205,6 +219,19 @@ rule_no_circle(const struct judge *judge)
         path.n = 1;
         walk(&path);
     }
+}
+
+/* Behind the rules that ask the patterns. */
+static void
+rule_work(const struct judge *judge, const struct policy_flow *flow)
+{
+    if (flow->topics == NULL || !match_is_spent(flow->topics))
+        return;
+    findings_add(judge->found, "KP085", SEVERITY_REFUSE,
+        yaml_find(judge_flow(judge, flow), "topics")->at,
+        "the patterns of flow '%s' take too much work to judge", flow->name);
+    findings_remedy(judge->found,
+        "write them more simply: no repetition of what repeats, as (a+)+");
 }
 
 /* ---- the table ------------------------------------------------------------ */
@@ -241,6 +268,7 @@ static const struct rule {
     { "KP082", .flow = flowrules_start },
     { "KP083", .policy = rule_metrics_loopback },
     { "KP084", .policy = rule_socket_path },
+    { "KP085", .flow = rule_work },
     { "KP086", .cluster = clusterrules_cluster_used },
 };
 

@@ -64,8 +64,10 @@ selection_has(const char *text, const char *topic)
         ok = take_line(&text, pattern, sizeof pattern, &exclude) &&
              match_add(match, pattern, exclude, &at, &err);
     if (ok) {
-        enum match_answer answer = match_topic(match, topic);
+        enum match_answer answer;
 
+        match_settle(match);
+        answer = match_topic(match, topic);
         has = answer == MATCH_YES || answer == MATCH_UNDECIDED;
     }
     match_free(match);

@@ -373,38 +373,61 @@ passes(const struct policy_flow *flow, const char *pattern,
 
 /* ---- flows ---------------------------------------------------------------- */
 
+/* The names are written as they are read, or changed in the same way. */
+static bool
+same_names(const struct policy_flow *a, const struct policy_flow *b)
+{
+    return a->rename == b->rename &&
+           (a->rename == POLICY_IDENTITY ||
+               (a->from == b->from && strcmp(a->separator, b->separator) == 0));
+}
+
+static bool
+is_excluded(const struct policy_flow *flow, const struct names *names)
+{
+    return names->exact &&
+           match_topic(flow->topics, names->stem) == MATCH_EXCLUDED;
+}
+
+/* One of the names that `a` includes is one that `b` forwards. */
+static bool
+names_meet(const struct policy_flow *a, const struct policy_flow *b)
+{
+    for (size_t i = 0; i < a->include.n; i++) {
+        const struct names names = names_of(a->include.items[i]);
+
+        if (names.exact && match_topic(b->topics, names.stem) == MATCH_YES &&
+            !is_excluded(a, &names))
+            return true;
+    }
+    return false;
+}
+
 /* Excluding the other one's pattern, word for word, is a proof. */
 static bool
 meet(const struct policy_flow *a, const char *pattern_a,
     const struct policy_flow *b, const char *pattern_b)
 {
-    struct names out_a = names_of(pattern_a);
-    struct names out_b = names_of(pattern_b);
-    struct names in;
-    bool same_names =
-        a->rename == b->rename &&
-        (a->rename == POLICY_IDENTITY ||
-            (a->from == b->from && strcmp(a->separator, b->separator) == 0));
+    const struct names names_a = names_of(pattern_a);
+    const struct names names_b = names_of(pattern_b);
+    struct names out_a = names_a, out_b = names_b, in;
 
-    if (out_a.exact && match_topic(a->topics, out_a.stem) == MATCH_EXCLUDED)
+    if (same_names(a, b) &&
+        (names_a.exact || names_b.exact || /* names_meet() has looked */
+            is_listed(&a->exclude, pattern_b) ||
+            is_listed(&b->exclude, pattern_a)))
         return false;
-    if (out_b.exact && match_topic(b->topics, out_b.stem) == MATCH_EXCLUDED)
-        return false;
-    if (same_names && (is_listed(&a->exclude, pattern_b) ||
-                          is_listed(&b->exclude, pattern_a)))
-        return false;
-    if (same_names && out_a.exact)
-        return match_topic(b->topics, out_a.stem) == MATCH_YES;
-    if (same_names && out_b.exact)
-        return match_topic(a->topics, out_b.stem) == MATCH_YES;
     rename_all(a, &out_a);
     rename_all(b, &out_b);
-    return both(&out_a, &out_b, &in);
+    return both(&out_a, &out_b, &in) && !is_excluded(a, &names_a) &&
+           !is_excluded(b, &names_b);
 }
 
 bool
 topics_meet(const struct policy_flow *a, const struct policy_flow *b)
 {
+    if (same_names(a, b) && (names_meet(a, b) || names_meet(b, a)))
+        return true;
     for (size_t i = 0; i < a->include.n; i++)
         for (size_t k = 0; k < b->include.n; k++)
             if (meet(a, a->include.items[i], b, b->include.items[k]))
@@ -415,7 +438,8 @@ topics_meet(const struct policy_flow *a, const struct policy_flow *b)
 struct walk {
     const struct policy_flow *const *flows;
     size_t n;
-    int steps; /* left; without any, nothing is shown */
+    int steps;  /* left; without any, nothing is shown */
+    int *total; /* the same of all walks */
 };
 
 static bool
@@ -428,7 +452,7 @@ circle_from(struct walk *walk, size_t at, const char *came_by,
     for (size_t i = 0; i < flow->include.n; i++) {
         const char *pattern = flow->include.items[i];
 
-        if (walk->steps-- <= 0)
+        if (walk->steps-- <= 0 || (*walk->total)-- <= 0)
             return true;
         if (came_by != NULL && is_listed(&flow->exclude, came_by))
             return false;
@@ -445,10 +469,10 @@ circle_from(struct walk *walk, size_t at, const char *came_by,
 }
 
 bool
-topics_circle(const struct policy_flow *const *flows, size_t n)
+topics_circle(const struct policy_flow *const *flows, size_t n, int *steps)
 {
     const struct names all = { .stem = "", .exact = false };
-    struct walk walk = { flows, n, 20000 };
+    struct walk walk = { flows, n, 20000, steps };
 
     return circle_from(&walk, 0, NULL, &all);
 }

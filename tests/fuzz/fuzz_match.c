@@ -5,6 +5,7 @@
 #include "selection.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -32,6 +33,27 @@ ends(const char *topic, const char *tail)
     size_t len = strlen(topic), n = strlen(tail);
 
     return len >= n && strcmp(topic + len - n, tail) == 0;
+}
+
+/* What has one name is compared with it: the expression, asked in a form that
+ * has none, says the same. */
+static void
+check_name(const char *pattern, const char *stem, const char *topic)
+{
+    char behind[604];
+    struct err err;
+    struct match *match = match_new(&err);
+    enum match_answer want = strcmp(stem, topic) == 0 ? MATCH_YES : MATCH_NO;
+    size_t at = 0;
+
+    (void)snprintf(behind, sizeof behind, "(?:)%s", pattern);
+    if (match != NULL && match_add(match, behind, false, &at, &err)) {
+        enum match_answer answer = match_topic(match, topic);
+
+        if (answer != want && answer != MATCH_UNDECIDED && topic[0] != '\0')
+            __builtin_trap();
+    }
+    match_free(match);
 }
 
 /* A selection may come from anywhere. */
@@ -82,6 +104,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         __builtin_trap(); /* matches what the stem denies */
     if (answer == MATCH_YES && !ends(topic, tail))
         __builtin_trap(); /* or the tail */
+    if (exact && strlen(stem) <= MATCH_NAME_MAX) {
+        check_name(pattern, stem, topic);
+        check_name(pattern, stem, stem);
+    }
     if (exact && strlen(stem) <= MATCH_NAME_MAX &&
         match_topic(match, stem) != MATCH_YES)
         __builtin_trap();

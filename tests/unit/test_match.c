@@ -84,6 +84,41 @@ test_topics(void **state)
 }
 
 static void
+test_work_is_bounded(void **state)
+{
+    static const char name[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac";
+    const struct patterns slow = { { "orders", "t-.*" }, { "(a+)+[bd]" } };
+    struct match *match = compile(&slow);
+    int asked = 0;
+
+    (void)state;
+    for (; !match_is_spent(match) && asked <= MATCH_WORK; asked++)
+        assert_int_equal(match_topic(match, name), MATCH_UNDECIDED);
+    assert_in_range(asked, 2, MATCH_WORK / MATCH_STEPS);
+    assert_int_equal(match_topic(match, "t-1"), MATCH_UNDECIDED);
+    match_settle(match);
+    assert_false(match_is_spent(match));
+    assert_int_equal(match_topic(match, "t-1"), MATCH_YES);
+    match_free(match);
+}
+
+/* What takes few steps may be asked often: as by fifty flows. */
+static void
+test_usual_patterns_are_not_spent(void **state)
+{
+    const struct patterns usual = { { "orders", "telemetry\\..*" },
+        { ".*\\.debug", "(?!t).*" } };
+    struct match *match = compile(&usual);
+
+    (void)state;
+    for (int i = 0; i < 5000; i++)
+        assert_int_equal(match_topic(match, "telemetry.line7.press2"),
+            MATCH_YES);
+    assert_false(match_is_spent(match));
+    match_free(match);
+}
+
+static void
 test_long_names(void **state)
 {
     const struct patterns any = { { ".*" }, { NULL } };
@@ -288,6 +323,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_topics),
+        cmocka_unit_test(test_work_is_bounded),
+        cmocka_unit_test(test_usual_patterns_are_not_spent),
         cmocka_unit_test(test_long_names),
         cmocka_unit_test(test_refused_patterns),
         cmocka_unit_test(test_stems),

@@ -197,6 +197,22 @@ test_pairs(void **state)
 }
 
 /* Identity on the same topic, both ways and over three clusters. */
+/* Thirty names for which two patterns need all the work there is. */
+#define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define FIVE(n) A n "a, " A n "b, " A n "c, " A n "d, " A n "e"
+#define SLOW                                                                  \
+    "  across:\n    from: hub\n    to: plant7\n"                              \
+    "    topics: {include: [orders, " FIVE("1") ", " FIVE("2") ", " FIVE(     \
+        "3") ", " FIVE("4") ", " FIVE("5") ", " FIVE("6") "],\n"              \
+                                                          "             "     \
+                                                          "exclude: "         \
+                                                          "['(a+)+[bc]', "    \
+                                                          "'(a|aa)+[bc]', "   \
+                                                          "'(a+)+orders']}\n" \
+                                                          "    rename: "      \
+                                                          "{policy: "         \
+                                                          "identity}\n"
+
 static void
 test_circles_without_names(void **state)
 {
@@ -211,13 +227,17 @@ test_circles_without_names(void **state)
     char *circle = policyfix_change(path, NULL,
         "  across:\n    from: hub\n    to: plant7\n"
         "    topics: {include: [orders, x]}\n    rename: {policy: identity}\n");
+    char *slow = policyfix_change(path, NULL, SLOW);
     char *cut =
         policyfix_change(circle, "['o.*']", "['o.*'], exclude: [orders]");
 
     (void)state;
     policyfix_expect("a path is no circle", path, "");
+    policyfix_expect("what cannot be asked is no circle as well", slow,
+        "KP085");
     policyfix_expect("three clusters", circle, "KP071");
     policyfix_expect("excluded on the way", cut, "");
+    free(slow);
     free(cut);
     free(circle);
     free(path);
