@@ -16,18 +16,16 @@ file_open(const char *path, struct err *err)
     int error = errno;
     struct stat st;
 
-    if (fd == -1 && (error == ENOENT || error == ENOTDIR))
-        err_sys(err, ERR_MISSING, "%s", path);
-    else if (fd == -1 && (error == EACCES || error == EPERM))
-        err_sys(err, ERR_DENIED, "%s", path);
-    else if (fd == -1 && error == ENXIO) /* a socket */
-        err_set(err, ERR_CONFIG, "%s: not a regular file", path);
-    else if (fd == -1 || fstat(fd, &st) == -1)
-        err_sys(err, ERR_IO, "%s", path);
-    else if (!S_ISREG(st.st_mode))
-        err_set(err, ERR_CONFIG, "%s: not a regular file", path);
-    else
+    if (fd != -1 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
         return fd;
+    if (fd != -1 || error == ENXIO) /* so it is with a socket */
+        err_set(err, ERR_CONFIG, "%s: not a regular file", path);
+    else if (error == ENOENT || error == ENOTDIR)
+        err_sys(err, ERR_MISSING, "%s", path);
+    else if (error == EACCES || error == EPERM)
+        err_sys(err, ERR_DENIED, "%s", path);
+    else
+        err_sys(err, ERR_IO, "%s", path);
     if (fd != -1)
         close(fd);
     return -1;
