@@ -117,10 +117,10 @@ fill_cells(cells row, const struct view_agent *agent,
     if (report == NULL)
         return;
     view_totals(report, agent->now_wall_ms, &totals);
-    (void)snprintf(row[CELL_PARTS], sizeof row[0], "%zu/%zu", totals.parts_ours,
-        report->n_parts);
-    (void)snprintf(row[CELL_LANES], sizeof row[0], "%zu/%zu", totals.lanes_ours,
-        report->n_lanes);
+    (void)snprintf(row[CELL_PARTS], sizeof row[0], "%zu/%zu",
+        totals.parts_owned, report->n_parts);
+    (void)snprintf(row[CELL_LANES], sizeof row[0], "%zu/%zu",
+        totals.lanes_owned, report->n_lanes);
     if (totals.lag_known)
         (void)snprintf(row[CELL_LAG], sizeof row[0], "%" PRId64 "%s",
             totals.true_lag, totals.lag_unknown > 0 ? "+" : "");
@@ -146,8 +146,9 @@ note_parts(FILE *out, const struct view_flow *flow, note_fn *note)
     for (size_t i = 0; i < report->n_parts; i++) {
         const struct report_part *part = &report->parts[i];
 
-        if (part->state != PART_HELD || !view_is_ours(report, part))
-            continue;
+        if (part->state != PART_HELD || !view_is_ours(report, part) ||
+            report->lanes[part->lane].state == LANE_HELD)
+            continue; /* the lane says it for all */
         if (!told && part->reason[0] != '\0' &&
             strstr(flow->why, part->reason) != NULL) {
             told = true;
@@ -186,26 +187,48 @@ note_waiting(FILE *out, const struct flow_report *report, note_fn *note)
     }
 }
 
+/* Each that stands for another reason than the ordinary taking over, of which
+ * the first is enough. */
+static void
+note_lanes(FILE *out, const struct flow_report *report, note_fn *note)
+{
+    char what[64];
+    size_t taking = 0, first = 0;
+
+    for (size_t i = report->n_lanes; i-- > 0;)
+        if (report->lanes[i].state == LANE_TAKING &&
+            report->lanes[i].reason[0] != '\0') {
+            taking++;
+            first = i;
+        }
+    for (size_t i = 0; i < report->n_lanes; i++) {
+        enum lane_state state = report->lanes[i].state;
+
+        if (report->lanes[i].reason[0] == '\0' || state <= LANE_LOST ||
+            state == LANE_OWNED || (state == LANE_TAKING && i != first))
+            continue; /* nothing to look at */
+        if (state == LANE_TAKING && taking > 1)
+            (void)snprintf(what, sizeof what, "lane %zu and %zu more taking", i,
+                taking - 1);
+        else
+            (void)snprintf(what, sizeof what, "lane %zu %s", i,
+                report_lane_state(state));
+        note(out, what, report->lanes[i].reason);
+    }
+}
+
 static void
 notes(FILE *out, const struct view_flow *flow, note_fn *note)
 {
     const struct flow_report *report = flow->report;
-    char what[48], reason[80];
+    char reason[80];
     size_t skips = 0;
 
     if (!flow->ready)
         note(out, "not ready", flow->why);
     if (report == NULL)
         return;
-    for (size_t i = 0; i < report->n_lanes; i++) {
-        if (report->lanes[i].reason[0] == '\0' ||
-            report->lanes[i].state <= LANE_LOST ||
-            report->lanes[i].state == LANE_OWNED)
-            continue; /* nothing to look at */
-        (void)snprintf(what, sizeof what, "lane %zu %s", i,
-            report_lane_state(report->lanes[i].state));
-        note(out, what, report->lanes[i].reason);
-    }
+    note_lanes(out, report, note);
     note_parts(out, flow, note);
     note_waiting(out, report, note);
     for (size_t i = 0; i < report->n_skips; i++)

@@ -27,9 +27,9 @@ view_totals(const struct flow_report *report, int64_t now_wall_ms,
     bool unread = false; /* something that is not read has an age, too */
 
     *totals = (struct view_totals){ .age_ms = -1,
-        .parts_ours = report_parts_owned(report) };
-    for (size_t i = 0; i < report->n_lanes; i++)
-        totals->lanes_ours += report->lanes[i].state > LANE_LOST;
+        .lanes_owned = report_lanes_owned(report),
+        .parts_owned = report_parts_owned(report),
+        .held = report_parts_held(report) };
     for (size_t i = 0; i < report->n_parts; i++) {
         const struct report_part *part = &report->parts[i];
         int64_t lag = report_true_lag(part);
@@ -37,7 +37,6 @@ view_totals(const struct flow_report *report, int64_t now_wall_ms,
 
         if (!view_is_ours(report, part))
             continue;
-        totals->held += part->state == PART_HELD;
         totals->waiting += part->state == PART_WAITING;
         totals->in_flight_records += part->in_flight_records;
         totals->in_flight_bytes += part->in_flight_bytes;
@@ -227,8 +226,8 @@ put_totals(struct json *json, const struct flow_report *report,
     struct view_totals totals;
 
     view_totals(report, now_wall_ms, &totals);
-    json_put_int(json, "lanes_owned", (int64_t)totals.lanes_ours);
-    json_put_int(json, "partitions_owned", (int64_t)totals.parts_ours);
+    json_put_int(json, "lanes_owned", (int64_t)totals.lanes_owned);
+    json_put_int(json, "partitions_owned", (int64_t)totals.parts_owned);
     json_put_int(json, "partitions_selected", (int64_t)report->n_selected);
     json_put_int(json, "partitions_held", (int64_t)totals.held);
     if (totals.lag_known)

@@ -42,7 +42,7 @@ struct view_agent {
 
 /* Sums over the partitions of our lanes. */
 struct view_totals {
-    size_t lanes_ours, parts_ours, held, waiting;
+    size_t lanes_owned, parts_owned, held, waiting;
     bool lag_known;     /* of at least one partition */
     size_t lag_unknown; /* partitions whose lag is not known (yet) */
     int64_t true_lag;   /* of those that are known, and what is sure of the

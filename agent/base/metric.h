@@ -53,11 +53,13 @@ enum metric_kind { METRIC_COUNTER, METRIC_GAUGE };
     ROW(FENCED, "kedge_lane_fenced_total", METRIC_COUNTER,                     \
         "Lane producers that the target fenced off.")                          \
     ROW(LANES_OWNED, "kedge_lanes_owned", METRIC_GAUGE,                        \
-        "Lanes that this agent owns.")                                         \
+        "Lanes that this agent owns: not those that it is taking over, or "    \
+        "that are held.")                                                      \
     ROW(PARTITIONS_OWNED, "kedge_partitions_owned", METRIC_GAUGE,              \
-        "Source partitions that this agent forwards.")                         \
+        "Source partitions that this agent forwards: those of the lanes that " \
+        "it owns.")                                                            \
     ROW(PARTITIONS_HELD, "kedge_partitions_held", METRIC_GAUGE,                \
-        "Source partitions that wait for a person.")                           \
+        "Source partitions that wait for a person, or whose lane does.")       \
     ROW(LAST_ACK, "kedge_last_ack_timestamp_seconds", METRIC_GAUGE,            \
         "When the target last acknowledged a record, seconds since 1970; 0 "   \
         "before the first.")                                                   \

@@ -10,7 +10,8 @@
 static enum part_state
 part_state(const struct flow *flow, const struct part *part)
 {
-    if (part->phase == PHASE_HELD)
+    if (part->phase == PHASE_HELD ||
+        lanes_state(flow->lanes, part->lane) == LANE_HELD)
         return PART_HELD;
     if (part->phase != PHASE_OPEN || part->topic->missing >= TOPIC_MISSING)
         return PART_WAITING;
@@ -37,7 +38,9 @@ report_one(const struct flow *flow, const struct part *part,
     to->records = part->entry.records;
     to->bytes = part->entry.bytes;
     if (to->state == PART_HELD)
-        memcpy(to->reason, part->reason, sizeof to->reason);
+        (void)snprintf(to->reason, sizeof to->reason, "%s",
+            part->phase == PHASE_HELD ? part->reason
+                                      : lanes_reason(flow->lanes, part->lane));
     else if (to->state == PART_WAITING)
         (void)snprintf(to->reason, sizeof to->reason, "%s",
             part->topic->reason);
@@ -105,22 +108,21 @@ static void
 set_gauges(const struct flow *flow, const struct flow_report *report)
 {
     struct metrics *metrics = flow->o.metrics;
-    int64_t records = 0, bytes = 0, held = 0, owned = 0;
+    int64_t records = 0, bytes = 0;
 
     for (size_t i = 0; i < report->n_parts; i++) {
         records += report->parts[i].in_flight_records;
         bytes += report->parts[i].in_flight_bytes;
-        held += report->parts[i].state == PART_HELD;
     }
-    for (size_t i = 0; i < report->n_lanes; i++)
-        owned += report->lanes[i].state == LANE_OWNED;
     metric_set(metrics, METRIC_IN_FLIGHT_RECORDS, records);
     metric_set(metrics, METRIC_IN_FLIGHT_BYTES, bytes);
     metric_set(metrics, METRIC_LEAKED_BYTES, report->leaked_bytes);
-    metric_set(metrics, METRIC_PARTITIONS_HELD, held);
+    metric_set(metrics, METRIC_PARTITIONS_HELD,
+        (int64_t)report_parts_held(report));
     metric_set(metrics, METRIC_PARTITIONS_OWNED,
         (int64_t)report_parts_owned(report));
-    metric_set(metrics, METRIC_LANES_OWNED, owned);
+    metric_set(metrics, METRIC_LANES_OWNED,
+        (int64_t)report_lanes_owned(report));
     metric_set(metrics, METRIC_SOURCE_UP, report->source_up);
     metric_set(metrics, METRIC_TARGET_UP, report->target_up);
     if (report->last_ack_mono_ms != REPORT_UNKNOWN)

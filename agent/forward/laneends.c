@@ -73,7 +73,8 @@ new_or_lost(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
             "the target has %" PRId64 " records here (%.80s) and the ledger "
             "knows nothing of them; if others write these topics too, and "
             "not with records that they have from here, set shared_target: "
-            "true, else forward to new names",
+            "true; if a flow of another name wrote them, give this one that "
+            "name; else let 'rename' make new names",
             high, example->topic->target);
         lanes_hold(lanes, lane, why, now_ms);
     } else if (unknown) {

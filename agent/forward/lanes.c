@@ -83,6 +83,9 @@ lanes_enter(struct lanes *lanes, struct lane *lane, enum lane_phase next,
         kv_str("from", phases[lane->phase].name),
         kv_str("to", phases[next].name), kv_str("why", why));
     lane->phase = next;
+    if (lane->held && phases[next].state == LANE_TAKING)
+        return; /* tried again: what it was held for is still so */
+    lane->held = next == LANE_P_HELD;
     (void)snprintf(lane->reason, sizeof lane->reason, "%s", why);
 }
 
@@ -477,10 +480,11 @@ lanes_retry(struct lanes *lanes, int64_t now_ms)
 enum lane_state
 lanes_state(const struct lanes *lanes, int32_t lane)
 {
-    enum lane_state state = phases[lanes->lane[lane].phase].state;
-    bool lost = lanes->lane[lane].lost && !lanes->in;
+    const struct lane *one = &lanes->lane[lane];
 
-    return lost && state == LANE_ELSEWHERE ? LANE_LOST : state;
+    if (one->phase == LANE_P_ELSEWHERE && one->lost && !lanes->in)
+        return LANE_LOST;
+    return one->held ? LANE_HELD : phases[one->phase].state;
 }
 
 const char *

@@ -27,6 +27,8 @@ enum lane_phase {
 struct lane {
     int32_t number;
     enum lane_phase phase;
+    bool held;         /* HELD, and while it is tried again until it is owned,
+                        * or falls for another reason */
     bool assigned;     /* by the group */
     bool release_owed; /* revoked, and not released yet */
     bool client;       /* the store has a client open; without partitions RUN

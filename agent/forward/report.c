@@ -49,17 +49,49 @@ behind(const struct report_part *part, int64_t next)
     return part->source_end > next ? part->source_end - next : 0;
 }
 
+/* LANE_ELSEWHERE for one that is not there. */
+static enum lane_state
+lane_state(const struct flow_report *report, int32_t lane)
+{
+    return lane >= 0 && (size_t)lane < report->n_lanes
+               ? report->lanes[lane].state
+               : LANE_ELSEWHERE;
+}
+
+static bool
+is_owned(enum lane_state state)
+{
+    return state == LANE_OWNED || state == LANE_FINISHING;
+}
+
+size_t
+report_lanes_owned(const struct flow_report *report)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < report->n_lanes; i++)
+        n += is_owned(report->lanes[i].state);
+    return n;
+}
+
 size_t
 report_parts_owned(const struct flow_report *report)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < report->n_parts; i++) {
-        int32_t lane = report->parts[i].lane;
+    for (size_t i = 0; i < report->n_parts; i++)
+        n += is_owned(lane_state(report, report->parts[i].lane));
+    return n;
+}
 
-        n += lane >= 0 && (size_t)lane < report->n_lanes &&
-             report->lanes[lane].state > LANE_LOST;
-    }
+size_t
+report_parts_held(const struct flow_report *report)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < report->n_parts; i++)
+        n += report->parts[i].state == PART_HELD &&
+             lane_state(report, report->parts[i].lane) != LANE_ELSEWHERE;
     return n;
 }
 

@@ -25,7 +25,8 @@ enum part_state {
     PART_WAITING, /* its lane, its entry or its target topic is not ready */
     PART_RUNNING, /* records move, or would */
     PART_PAUSED,  /* an operator paused the flow */
-    PART_HELD,    /* a person has to act; `reason` says what to do */
+    PART_HELD,    /* a person has to act, for it or for its lane; `reason`
+                   * says what to do */
     PART_N_STATES,
 };
 
@@ -37,7 +38,7 @@ enum lane_state {
     LANE_OWNED,     /* ours: records and entries move */
     LANE_FINISHING, /* to be given up: what is on the wire is waited for */
     LANE_RETAKING,  /* lost by a fault; to be taken over again after a while */
-    LANE_HELD,      /* a person has to act */
+    LANE_HELD,      /* a person has to act; also while it is tried again */
     LANE_N_STATES,
 };
 
@@ -121,9 +122,12 @@ int64_t report_least_lag(const struct report_part *part); /* true lag, or what
 int64_t report_read_lag(const struct report_part *part);
 int64_t report_committed_lag(const struct report_part *part);
 
-/* How many of `parts` this agent has: not those of a lane that is elsewhere or
- * lost. */
+/* How many lanes this agent owns: records move, or the last ones are waited
+ * for.  How many partitions those have; and how many, of whatever lane of
+ * ours, wait for a person. */
+size_t report_lanes_owned(const struct flow_report *report);
 size_t report_parts_owned(const struct flow_report *report);
+size_t report_parts_held(const struct flow_report *report);
 
 /* "running", "held", ...; constants. */
 const char *report_part_state(enum part_state state);

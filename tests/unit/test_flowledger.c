@@ -125,6 +125,10 @@ restart_holds_lane_0(struct flowfix *fix)
     assert_int_equal(lanes_state(fix->flow->lanes, 0), LANE_HELD);
     assert_non_null(strstr(lanes_reason(fix->flow->lanes, 0),
         "and the ledger knows nothing of them"));
+    assert_int_equal(report_parts_held(fix->report), 1);
+    assert_int_equal(metric_get(fix->metrics, METRIC_PARTITIONS_HELD), 1);
+    assert_int_equal(metric_get(fix->metrics, METRIC_LANES_OWNED),
+        fix->report->n_lanes - 1);
 }
 
 /* Its positions are gone: nothing is sent, and nothing made, before somebody

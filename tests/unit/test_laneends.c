@@ -21,6 +21,9 @@ static const struct written_row {
         "" },
     { "a written target without a ledger is held", 12, 0, 0, false, LANE_HELD,
         "the target has 24 records here" /* in two partitions */ },
+    { "it says what else there is to do", 12, 0, 0, false, LANE_HELD,
+        "; if a flow of another name wrote them, give this one that name; "
+        "else let 'rename' make new names" },
     { "a shared target is as good as new", 12, 0, 0, true, LANE_OWNED, "" },
     { "a ledger that is older lost this lane", 0, 4000000, 0, false, LANE_HELD,
         "nothing of the lane is sent: restore the ledger topic, or forward, "
@@ -61,6 +64,32 @@ new_or_lost_is_told_apart(void **state)
         }
         lanefix_end(&fix);
     }
+}
+
+/* An alert on what waits for a person does not end and begin each minute. */
+static void
+what_is_held_is_held_while_it_is_tried_again(void **state)
+{
+    struct lanefix fix;
+
+    (void)state;
+    lanefix_init(&fix);
+    fix.memory->target_ends = 12;
+    lanefix_start(&fix);
+    lanefix_go(&fix, 100);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_HELD);
+    fix.no_memory = true;
+    lanes_retry(fix.lanes, clock_mono_ms(&fix.memory->clock));
+    lanefix_go(&fix, 100);
+    assert_int_equal(lanefix_lane_of(&fix)->phase, LANE_P_ENDS);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_HELD);
+    assert_non_null(
+        strstr(lanes_reason(fix.lanes, 0), "the target has 24 records here"));
+    fix.no_memory = false;
+    fix.memory->target_ends = 0;
+    lanefix_go(&fix, 1100);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_OWNED);
+    lanefix_end(&fix);
 }
 
 /* What was known of the ledger that was there before says nothing of it. */
@@ -104,6 +133,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(new_or_lost_is_told_apart),
+        cmocka_unit_test(what_is_held_is_held_while_it_is_tried_again),
         cmocka_unit_test(a_ledger_that_was_made_anew_is_young),
         cmocka_unit_test(ends_that_cannot_be_asked_are_asked_again),
     };

@@ -110,8 +110,10 @@ test_document(void **state)
     metrics_document(out);
     assert_int_equal(fclose(out), 0);
     assert_int_equal(count_of(page, "\n"), METRIC_N + 2);
-    assert_non_null(strstr(page,
-        "\n| `kedge_lanes_owned` | gauge | Lanes that this agent owns. |\n"));
+    assert_non_null(
+        strstr(page, "\n| `kedge_lanes_owned` | gauge | Lanes that this agent "
+                     "owns: not those "
+                     "that it is taking over, or that are held. |\n"));
     free(page);
 }
 

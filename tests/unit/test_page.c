@@ -101,6 +101,28 @@ lane(struct flow_report *report, struct view_flow *flow,
 }
 
 static void
+lanes(struct flow_report *report, struct view_flow *flow,
+    struct view_agent *agent)
+{
+    for (size_t i = 0; i < report->n_lanes; i++)
+        report->lanes[i].state = LANE_TAKING;
+    lane(report, flow, agent);
+    (void)snprintf(report->lanes[2].reason, sizeof report->lanes[2].reason,
+        "to be taken over");
+}
+
+static void
+held_lane(struct flow_report *report, struct view_flow *flow,
+    struct view_agent *agent)
+{
+    lane(report, flow, agent);
+    report->lanes[1].state = LANE_HELD;
+    report->parts[1].state = PART_HELD;
+    (void)snprintf(report->parts[1].reason, sizeof report->parts[1].reason,
+        "%s", report->lanes[1].reason);
+}
+
+static void
 refused_reload(struct flow_report *report, struct view_flow *flow,
     struct view_agent *agent)
 {
@@ -142,7 +164,7 @@ static const struct {
         "/etc/kedge/policy.yaml sha256:0123456789abcdef\n" HEAD,
         "not ready" },
     { "a flow that runs", nothing,
-        "\ntelemetry running 2/3   2/3   2+       1.5s 120   2.0 KiB "
+        "\ntelemetry running 1/3   1/3   2+       1.5s 120   2.0 KiB "
         "1.5 KiB   0\n",
         "held:" },
     { "skipped topics are counted", nothing,
@@ -169,6 +191,10 @@ static const struct {
         "  waiting: orders 0: plant7.orders may not be made\n", "orders 1" },
     { "a lane that is being taken", lane,
         "  lane 1 taking: no broker answers\n", "lane 0" },
+    { "lanes that are being taken are one line", lanes,
+        "  lane 0 and 2 more taking: taken over\n", "lane 1" },
+    { "a lane that is held says it for its partitions", held_lane,
+        "1.5 KiB   1\n  lane 1 held: no broker answers\n", "held: orders" },
     { "a reload that was refused", refused_reload,
         "  the last reload was refused: it has 3 findings\n", "not ready" },
     { "a policy file that was edited", edited,
@@ -261,7 +287,7 @@ test_html(void **state)
         const char *want, *want_not;
     } rows[] = {
         { "a row of the table", nothing,
-            "<tr><td>telemetry</td><td>running</td><td>2/3</td>", "<script" },
+            "<tr><td>telemetry</td><td>running</td><td>1/3</td>", "<script" },
         { "nothing of it comes from elsewhere", nothing, "<!DOCTYPE html>",
             "://" },
         { "a text that would be a script", bad_text,

@@ -12,16 +12,11 @@
 
 /* One partition of a lane in each state, and one of a lane that is not there. */
 static void
-test_partitions_owned(void **state)
+test_owned_and_held(void **state)
 {
     static const size_t want[LANE_N_STATES] = {
-        [LANE_ELSEWHERE] = 0,
-        [LANE_LOST] = 0,
-        [LANE_TAKING] = 1,
         [LANE_OWNED] = 1,
         [LANE_FINISHING] = 1,
-        [LANE_RETAKING] = 1,
-        [LANE_HELD] = 1,
     };
     struct flow_report *report = report_new(2, 2, 0);
 
@@ -30,9 +25,12 @@ test_partitions_owned(void **state)
     report->lanes[0].state = LANE_ELSEWHERE;
     report->parts[0].lane = 1;
     report->parts[1].lane = 2;
+    report->parts[0].state = report->parts[1].state = PART_HELD;
     for (int lane = 0; lane < LANE_N_STATES; lane++) {
         report->lanes[1].state = (enum lane_state)lane;
+        assert_int_equal(report_lanes_owned(report), want[lane]);
         assert_int_equal(report_parts_owned(report), want[lane]);
+        assert_int_equal(report_parts_held(report), lane != LANE_ELSEWHERE);
     }
     report_free(report);
 }
@@ -155,7 +153,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_partitions_owned),
+        cmocka_unit_test(test_owned_and_held),
         cmocka_unit_test(test_lags),
         cmocka_unit_test(test_one_block),
         cmocka_unit_test(test_too_large),

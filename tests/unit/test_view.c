@@ -67,7 +67,7 @@ test_status(void **state)
         "\"state_age_ms\":5000,\"report_age_ms\":0,\"last_ack_age_ms\":600,"
         "\"source_up\":true,\"target_up\":true,"
         "\"records_per_second\":120,\"bytes_per_second\":2048,"
-        "\"lanes_owned\":2,\"partitions_owned\":2,\"partitions_selected\":3,"
+        "\"lanes_owned\":1,\"partitions_owned\":1,\"partitions_selected\":3,"
         "\"partitions_held\":0,"
         "\"true_lag\":2,\"partitions_lag_unknown\":1,\"age_ms\":1500,\"in_"
         "flight_records\":1,"
@@ -110,9 +110,9 @@ test_partitions_of_a_lost_lane(void **state)
     (void)state;
     report->lanes[1].state = LANE_LOST;
     view_totals(report, REPORTFIX_WALL_MS, &totals);
-    assert_int_equal(totals.parts_ours, 1);
-    assert_int_equal(totals.parts_ours, report_parts_owned(report));
-    assert_int_equal(totals.lanes_ours, 1);
+    assert_int_equal(totals.parts_owned, 1);
+    assert_int_equal(totals.parts_owned, report_parts_owned(report));
+    assert_int_equal(totals.lanes_owned, 1);
     assert_int_equal(totals.lag_unknown, 1); /* it is still shown */
     report_free(report);
 }
@@ -248,7 +248,7 @@ test_totals_of_nothing(void **state)
     view_totals(report, 0, &totals);
     assert_false(totals.lag_known);
     assert_int_equal(totals.age_ms, -1);
-    assert_int_equal(totals.parts_ours, 0);
+    assert_int_equal(totals.parts_owned, 0);
     report_free(report);
 }
 
