@@ -14,7 +14,7 @@
 struct kadmin {
     rd_kafka_t *rk;
     rd_kafka_queue_t *told; /* errors that come by themselves */
-    int64_t step_ms;
+    int64_t step_ms, until_ms;
     rd_kafka_resp_err_t heard_code;
     char heard[256]; /* what was told last, but for "all are down" */
     bool kept_out;   /* by every broker, until somebody changes something */
@@ -62,9 +62,9 @@ kadmin_close(struct kadmin *admin)
 }
 
 void
-kadmin_set_step(struct kadmin *admin, int64_t step_ms)
+kadmin_until(struct kadmin *admin, int64_t until_ms)
 {
-    admin->step_ms = step_ms;
+    admin->until_ms = until_ms;
 }
 
 rd_kafka_t *
@@ -108,12 +108,24 @@ hear(struct kadmin *admin)
     }
 }
 
+/* What may still be waited for an answer. */
 static int64_t
-begin(struct kadmin *admin)
+allowed_ms(const struct kadmin *admin)
 {
+    int64_t left_ms = admin->until_ms - now_ms();
+
+    if (admin->until_ms == KADMIN_STEPS || left_ms > admin->step_ms)
+        return admin->step_ms;
+    return left_ms > 0 ? left_ms : 0;
+}
+
+static int64_t
+begin(struct kadmin *admin, const struct kjob *job)
+{
+    kworker_progress(job);
     admin->kept_out = admin->lost = false; /* it may be mended */
     admin->begun_ms = now_ms();
-    return admin->begun_ms + admin->step_ms;
+    return admin->begun_ms + allowed_ms(admin);
 }
 
 /* Time, and reason, to go on waiting for an answer.  A cluster that never gave
@@ -159,7 +171,7 @@ rd_kafka_event_t *
 kadmin_wait(struct kadmin *admin, const struct kjob *job,
     rd_kafka_queue_t *queue, rd_kafka_resp_err_t *code, struct err *err)
 {
-    int64_t deadline_ms = begin(admin);
+    int64_t deadline_ms = begin(admin, job);
     rd_kafka_event_t *event = NULL;
 
     while (event == NULL && waits(admin, deadline_ms, job))
@@ -169,7 +181,6 @@ kadmin_wait(struct kadmin *admin, const struct kjob *job,
                           : RD_KAFKA_RESP_ERR__TIMED_OUT;
     if (*code == RD_KAFKA_RESP_ERR_NO_ERROR) {
         answered(admin);
-        kworker_progress(job);
         return event;
     }
     unanswered(admin, *code, err);
@@ -182,7 +193,7 @@ bool
 kadmin_cluster_id(struct kadmin *admin, const struct kjob *job,
     char id[LEDGER_ID_MAX], struct err *err)
 {
-    int64_t deadline_ms = begin(admin);
+    int64_t deadline_ms = begin(admin, job);
     char *text = NULL;
 
     while (text == NULL && waits(admin, deadline_ms, job))
@@ -200,7 +211,7 @@ static const struct rd_kafka_metadata *
 ask_metadata(struct kadmin *admin, const struct kjob *job, bool all,
     struct err *err)
 {
-    int64_t deadline_ms = begin(admin);
+    int64_t deadline_ms = begin(admin, job);
     const struct rd_kafka_metadata *metadata = NULL;
     rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR__TIMED_OUT;
 
@@ -244,7 +255,7 @@ kadmin_request(struct kadmin *admin, const struct kjob *job,
     rd_kafka_metadata_destroy(metadata);
     options = rd_kafka_AdminOptions_new(admin->rk, op);
     (void)rd_kafka_AdminOptions_set_request_timeout(options,
-        (int)admin->step_ms, errstr, sizeof errstr);
+        (int)allowed_ms(admin), errstr, sizeof errstr);
     if (broker >= 0 && op != RD_KAFKA_ADMIN_OP_LISTOFFSETS)
         (void)rd_kafka_AdminOptions_set_broker(options, broker, errstr,
             sizeof errstr);

@@ -1,6 +1,9 @@
 /* kadmin.h - questions to one cluster, many topics at a time: the calls that
  * block.
  *
+ * With every request that a call makes, its job's time begins anew: a job has
+ * to allow for one step, however many requests it is.
+ *
  * Thread: one worker.  A call ends early, as unanswered, when its job is
  *         cancelled.
  * Memory: what a call gives is the caller's.
@@ -26,8 +29,11 @@ struct kadmin_options {
 struct kadmin *kadmin_open(const struct kadmin_options *options,
     struct err *err) MUST_CHECK;
 void kadmin_close(struct kadmin *admin); /* NULL is fine */
-/* What one request may take from now on. */
-void kadmin_set_step(struct kadmin *admin, int64_t step_ms);
+
+/* What is asked from now on is over by `until_ms` of the system's clock, also
+ * where that is less than a step for each request; KADMIN_STEPS: it is not. */
+void kadmin_until(struct kadmin *admin, int64_t until_ms);
+#define KADMIN_STEPS 0
 
 struct kadmin_topic {
     char name[LEDGER_NAME_MAX];

@@ -1,5 +1,6 @@
 #include "kcatalog.h"
 
+#include "clock.h"
 #include "kensure.h"
 #include "kflow.h"
 #include "kmake.h"
@@ -16,9 +17,9 @@
 #define SEEN_TRIES 20 /* until a topic that was made is seen */
 #define SEEN_WAIT_US 250000
 #define ENDS_TRIES 2
-#define ENDS_FIRST_MS 5000   /* a lane waits for the answer; both tries are */
-#define ENDS_SECOND_MS 25000 /* over before the job would be overdue */
-#define AGAIN_TRIES 10       /* before a question is asked again */
+#define ENDS_FIRST_MS 5000 /* a lane waits for the answer */
+#define ENDS_SECOND_MS 25000
+#define AGAIN_TRIES 10 /* before a question is asked again */
 #define AGAIN_WAIT_US 100000
 
 struct kcatalog {
@@ -315,6 +316,7 @@ kcatalog_ledger(struct kcatalog *catalog, const struct kjob *job, int32_t lanes,
 static void
 begin_anew(struct kcatalog *catalog, const struct kjob *job)
 {
+    kworker_progress(job);
     kadmin_close(catalog->target);
     catalog->target = NULL;
     for (int i = 0; i < AGAIN_TRIES && !kworker_cancelled(job); i++)
@@ -334,17 +336,17 @@ void
 kcatalog_ends(struct kcatalog *catalog, const struct kjob *job,
     struct catalog_event *event)
 {
-    int64_t most_ms = ENDS_FIRST_MS, step_ms = catalog->o->step_ms;
+    int64_t most_ms = ENDS_FIRST_MS;
 
     for (size_t i = 0; i < event->n_ends; i++)
         event->ends[i].high = CATALOG_UNKNOWN;
     for (int tries = 0; tries < ENDS_TRIES && event->n_ends > 0; tries++) {
         if (target_of(catalog, &event->err) != NULL) {
-            kadmin_set_step(catalog->target,
-                step_ms < most_ms ? step_ms : most_ms);
+            kadmin_until(catalog->target,
+                clock_mono_ms(clock_system()) + most_ms);
             kadmin_highs(catalog->target, job, event->ends, event->n_ends,
                 &event->err);
-            kadmin_set_step(catalog->target, step_ms);
+            kadmin_until(catalog->target, KADMIN_STEPS);
         }
         if (!any_unknown(event) || kworker_cancelled(job))
             return;

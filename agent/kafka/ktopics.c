@@ -147,7 +147,7 @@ order_new(struct ktopics *topics, enum order_kind kind, size_t n)
         abort();
     order->job = (struct kjob){ .run = order_run,
         .free = order_free,
-        .timeout_ms = 2 * topics->o.step_ms };
+        .timeout_ms = topics->o.step_ms }; /* begins anew, see kadmin.h */
     order->kind = kind;
     order->n_events = n;
     return order;

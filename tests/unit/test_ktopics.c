@@ -20,6 +20,7 @@ struct scene {
     struct kafkafix fix;
     struct catalog catalog;
     struct kwatch *watch;
+    bool shipped_step;
     struct clock clock;
     atomic_int_fast64_t ahead_ms; /* of this machine's clock */
     void (*configure_source)(rd_kafka_conf_t *conf);
@@ -50,7 +51,7 @@ scene_open(struct scene *scene, bool create)
         .flow = "telemetry",
         .replication_factor = 1,
         .create_topics = create,
-        .step_ms = 3000,
+        .step_ms = scene->shipped_step ? 0 : 3000,
         .clock = &scene->clock,
         .configure_source = scene->configure_source,
         .configure_target = scene->configure_target,
@@ -313,6 +314,30 @@ ends_are_asked_once_more_on_a_new_connection(void **state)
     scene_close(&scene);
 }
 
+/* As long as all that is asked may take: its worker is not given up. */
+static void
+a_target_that_is_away_is_no_library_that_hangs(void **state)
+{
+    struct scene scene = { .shipped_step = true };
+    struct catalog_partition partition = { "out", 0, 7, 0 };
+    struct catalog_event got;
+
+    (void)state;
+    scene_open(&scene, true);
+    scene.catalog.ops->refresh(scene.catalog.self);
+    assert_int_equal(event(&scene, &got), CATALOG_TOPICS);
+    catalog_list_free(got.list);
+    set_up_brokers(scene.fix.to, false);
+    scene.catalog.ops->ask_ends(scene.catalog.self, 3, &partition, 1);
+    assert_int_equal(event(&scene, &got), CATALOG_ENDS);
+    assert_int_equal(got.n_ends, 1);
+    assert_int_equal(got.ends[0].high, CATALOG_UNKNOWN);
+    assert_int_equal(got.err.kind, ERR_NET);
+    assert_false(kworker_watch_leaked(scene.watch));
+    free(got.ends);
+    scene_close(&scene);
+}
+
 static void
 a_source_that_is_away_is_said_to_be(void **state)
 {
@@ -461,6 +486,7 @@ main(void)
         cmocka_unit_test(a_ledger_that_is_there_is_taken_as_it_is),
         cmocka_unit_test(ends_are_asked_once_more_of_a_new_leader),
         cmocka_unit_test(ends_are_asked_once_more_on_a_new_connection),
+        cmocka_unit_test(a_target_that_is_away_is_no_library_that_hangs),
         cmocka_unit_test(a_source_that_is_away_is_said_to_be),
         cmocka_unit_test(a_catalog_can_be_freed_while_it_works),
         cmocka_unit_test(
