@@ -209,11 +209,13 @@ judge(struct flow *flow)
 static void
 on_group(struct flow *flow, const struct group_event *event, int64_t now_ms)
 {
-    if (event->kind == GROUP_FAILED)
+    if (event->kind == GROUP_FAILED) {
         (void)snprintf(flow->group_reason, sizeof flow->group_reason, "%s",
             event->err.text);
-    else if (event->kind == GROUP_IN) {
+        flow->group_refuses = event->err.kind != ERR_NET;
+    } else if (event->kind == GROUP_IN) {
         flow->member = true;
+        flow->group_refuses = false;
         flow->group_reason[0] = '\0';
     } else if (event->kind == GROUP_UNSURE)
         flowledger_ask(flow); /* as it is when the ledger is gone */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OUT_MS 90000    /* more than joining takes, whatever others do */
 #define LEDGER_MISSED 2 /* answers, until it is believed to be gone */
 
 static bool
@@ -144,6 +145,28 @@ missed(struct flow *flow, int64_t now_ms)
         flow->refresh_at_ms = now_ms + FLOW_AGAIN_MS;
 }
 
+/* The target answers.  A member that stays out of its group all the same may
+ * have a client that waits for a broker and does not look for it any more, as
+ * when the target was frozen and had no brokers for a moment: another is made,
+ * as when the source was away. */
+static void
+rejoin(struct flow *flow, int64_t now_ms)
+{
+    if (!flow->joined || flow->group_refuses ||
+        (flow->member && flow->group_reason[0] == '\0')) {
+        flow->out_ms = 0;
+    } else if (flow->out_ms == 0) {
+        flow->out_ms = now_ms;
+    } else if (now_ms - flow->out_ms >= OUT_MS) {
+        LOG(flow->o.log, LEVEL_WARN, "group.left", kv_str("flow", flow->name),
+            kv_str("why", "the target answers, and its group does not let this "
+                          "agent in: it is joined anew"));
+        lanes_leave(flow->lanes);
+        flow->left = true;
+        flow->out_ms = flow->refresh_at_ms = 0;
+    }
+}
+
 /* It is there.  The one that was found? */
 static void
 looked(struct flow *flow, const char *id)
@@ -228,6 +251,7 @@ flowledger_answer(struct flow *flow, const struct catalog_event *event,
         return;
     if (event->kind == CATALOG_LEDGER && flow->ledger_known) {
         looked(flow, event->id);
+        rejoin(flow, now_ms);
     } else if (event->kind == CATALOG_LEDGER) {
         found(flow, event);
     } else if (event->kind == CATALOG_LEDGER_GONE && flow->ledger_known) {

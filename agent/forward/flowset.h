@@ -43,6 +43,7 @@ struct flow {
     bool paused, failed;   /* by an operator; by a record (`reason`) */
     char none[REPORT_TEXT_MAX];         /* why no topic is forwarded; empty */
     char group_reason[REPORT_TEXT_MAX]; /* why it cannot be joined; empty */
+    bool group_refuses;                 /* of that: a person has to act */
     struct parts *parts; /* with `lanes` from the moment the ledger is known */
     struct lanes *lanes;
     struct flow_lane *lane;        /* n_lanes */
@@ -52,6 +53,7 @@ struct flow {
     bool ledger_known;             /* it was found */
     bool ledger_gone;     /* and was deleted since: an operator says restart */
     int ledger_missed;    /* answers in a row that there is none */
+    int64_t out_ms;       /* of the group, though the target answers; 0: in */
     bool listing, listed; /* refresh() is under way; a list was one that the
                            * lanes could start with */
     bool brief;           /* it asks nothing of the target's topics */

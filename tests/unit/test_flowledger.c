@@ -279,6 +279,51 @@ a_restart_says_what_keeps_it_from_a_new_ledger(void **state)
     }
 }
 
+/* Its client waits for a broker that it does not look for. */
+static void
+a_member_that_stays_out_is_made_anew(void **state)
+{
+    static const struct {
+        const char *label;
+        bool target_down, back;
+        enum err_kind kind; /* why it is out */
+        int joins;
+    } rows[] = {
+        { "the target answers", false, false, ERR_NET, 2 },
+        { "the target does not", true, false, ERR_NET, 1 },
+        { "it comes back by itself", false, true, ERR_NET, 1 },
+        { "a person has to let it in", false, false, ERR_KAFKA, 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct flowfix fix;
+        struct memory_topic *topic;
+
+        print_message("%s\n", rows[i].label);
+        flowfix_init(&fix, 1);
+        topic = memory_topic(fix.memory, "t", 1, 10, 100);
+        flowfix_start(&fix);
+        fix.memory->target_down = rows[i].target_down;
+        memory_tell(fix.memory, GROUP_LOST, 0, "");
+        memory_tell(fix.memory, GROUP_FAILED, -1, "not heard for long");
+        fix.memory->told[fix.memory->n_told - 1].err.kind = rows[i].kind;
+        flowfix_go(&fix, 60000);
+        assert_int_equal(fix.memory->joins, 1);
+        if (rows[i].back) {
+            memory_tell(fix.memory, GROUP_IN, -1, "");
+            memory_tell(fix.memory, GROUP_ASSIGNED, 0, "");
+        }
+        flowfix_go(&fix, 120000);
+        assert_int_equal(fix.memory->joins, rows[i].joins);
+        memory_append(&topic->partition[0], 5, 100);
+        flowfix_go(&fix, 10000);
+        if (rows[i].joins == 2 || rows[i].back)
+            assert_true(memory_arrived(&topic->partition[0], 0, 15));
+        flowfix_free(&fix);
+    }
+}
+
 int
 main(void)
 {
@@ -289,6 +334,7 @@ main(void)
         cmocka_unit_test(without_its_ledger_nothing_is_sent),
         cmocka_unit_test(a_ledger_that_is_there_again_goes_on),
         cmocka_unit_test(a_restart_says_what_keeps_it_from_a_new_ledger),
+        cmocka_unit_test(a_member_that_stays_out_is_made_anew),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
