@@ -43,7 +43,9 @@ report_one(const struct flow *flow, const struct part *part,
                                       : lanes_reason(flow->lanes, part->lane));
     else if (to->state == PART_WAITING)
         (void)snprintf(to->reason, sizeof to->reason, "%s",
-            part->topic->reason);
+            part->topic->reason[0] == '\0' && part->doubted
+                ? part->reason
+                : part->topic->reason);
     else if (to->state == PART_RUNNING)
         memcpy(to->reason, part->topic->stands, sizeof to->reason);
     if (part->tracker == NULL)

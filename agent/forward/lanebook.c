@@ -149,7 +149,7 @@ start_parts(struct lanes *lanes, struct lane *lane)
             lanetake_begin(lanes, lane);
             return;
         }
-        if (part->known && !parts_same_topics(part))
+        if (part->known && (!parts_same_topics(part) || part->doubted))
             continue;
         if (part->known && part->entry.next_offset != LEDGER_UNRESOLVED)
             open_part(lanes, part);

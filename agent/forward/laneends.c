@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DOUBT_MS 30000 /* a leader that was stopped may answer from the past */
 #define AGAIN_MS 1000
+#define DOUBT_MS 30000 /* a leader that was stopped may answer from the past */
 
 static struct part *
 first_of(const struct lanes *lanes, const struct lane *lane)
@@ -20,22 +20,28 @@ first_of(const struct lanes *lanes, const struct lane *lane)
 static void
 ask(struct lanes *lanes, struct lane *lane, int64_t now_ms)
 {
-    lane->due_ms = INT64_MAX; /* until the answer says otherwise */
+    lane->ends_ms = INT64_MAX; /* until the answer says otherwise */
     for (struct part *part = first_of(lanes, lane); part != NULL;
          part = part->next_in_lane)
         part->target_end = REPORT_UNKNOWN;
     if (!lanes->o.ops->ask_ends(lanes->o.ctx, lane->number))
-        lane->due_ms = now_ms + AGAIN_MS;
+        lane->ends_ms = now_ms + AGAIN_MS;
 }
 
 void
 laneends_ask(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     int64_t now_ms)
 {
-    lane->doubted = false;
     if (first_of(lanes, lane) == NULL) {
         lanetake_snapshot(lanes, lane, wall_ms, now_ms);
         return;
+    }
+    for (struct part *part = first_of(lanes, lane); part != NULL;
+         part = part->next_in_lane) {
+        part->doubted = part->known && part->entry.target_offset >= 0;
+        part->short_ms = 0;
+        if (part->phase == PHASE_IDLE)
+            part->reason[0] = '\0';
     }
     lanes_enter(lanes, lane, LANE_P_ENDS,
         "the target is asked how many records it has, so that what is missing "
@@ -43,11 +49,34 @@ laneends_ask(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     ask(lanes, lane, now_ms);
 }
 
+/* Does one wait for nothing but its end at the target? */
+static bool
+any_doubted(const struct lanes *lanes, const struct lane *lane)
+{
+    for (const struct part *part = first_of(lanes, lane); part != NULL;
+         part = part->next_in_lane)
+        if (part->doubted && part->phase == PHASE_IDLE && parts_ready(part))
+            return true;
+    return false;
+}
+
 void
 laneends_tick(struct lanes *lanes, struct lane *lane, int64_t now_ms)
 {
-    if (lane->due_ms <= now_ms)
+    if (lane->ends_ms <= now_ms &&
+        (lane->phase == LANE_P_ENDS || any_doubted(lanes, lane)))
         ask(lanes, lane, now_ms);
+}
+
+void
+laneends_retry(struct lanes *lanes, struct part *part)
+{
+    if (!part->gone && !part->doubted)
+        return;
+    part->gone = false;
+    part->doubted = true;
+    part->reason[0] = '\0';
+    lanes->lane[part->lane].ends_ms = 0;
 }
 
 /* No header.  The flow is new only if nothing was ever written here. */
@@ -78,7 +107,7 @@ new_or_lost(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
             high, example->topic->target);
         lanes_hold(lanes, lane, why, now_ms);
     } else if (unknown) {
-        lane->due_ms = now_ms + AGAIN_MS;
+        lane->ends_ms = now_ms + AGAIN_MS;
         (void)snprintf(lane->reason, sizeof lane->reason,
             "the target does not say how many records it has: it is asked "
             "again each second; look at its brokers if this lasts");
@@ -95,19 +124,7 @@ too_short(const struct part *part)
 
     if (was[0] != '\0' && is[0] != '\0' && strcmp(was, is) != 0)
         return false; /* another topic: said when it is opened */
-    return part->known && part->target_end != REPORT_UNKNOWN &&
-           part->entry.target_offset >= 0 &&
-           part->target_end <= part->entry.target_offset;
-}
-
-static bool
-any_too_short(const struct lanes *lanes, const struct lane *lane)
-{
-    for (const struct part *part = first_of(lanes, lane); part != NULL;
-         part = part->next_in_lane)
-        if (too_short(part))
-            return true;
-    return false;
+    return part->target_end <= part->entry.target_offset;
 }
 
 /* What lies behind the newest entry is sent again: the predecessor had it on
@@ -120,8 +137,7 @@ count_repeats(const struct lanes *lanes, struct part *part)
 
     if (part->sent_next > part->entry.next_offset)
         return 0; /* this agent sent it, and counts it when it is sent again */
-    if (!part->known || part->target_end == REPORT_UNKNOWN || from <= 0 ||
-        lanes->o.shared_target)
+    if (lanes->o.shared_target)
         return 0;
     if (from < part->counted_end)
         from = part->counted_end;
@@ -131,31 +147,48 @@ count_repeats(const struct lanes *lanes, struct part *part)
     return part->target_end - from;
 }
 
+/* Ends the doubt about one partition, if what the target said does: that it has
+ * what it acknowledged, or, half a minute apart, that it has not.  No answer is
+ * none.  Gives how many records are sent again. */
+static int64_t
+judge(const struct lanes *lanes, struct part *part, int64_t now_ms)
+{
+    bool unknown = part->target_end == REPORT_UNKNOWN;
+    bool less = !unknown && too_short(part);
+
+    if (less && part->short_ms == 0)
+        part->short_ms = now_ms;
+    part->gone = less && now_ms - part->short_ms >= DOUBT_MS;
+    part->doubted = unknown || (less && !part->gone);
+    if (!part->doubted)
+        return part->gone ? 0 : count_repeats(lanes, part);
+    if (part->phase == PHASE_IDLE)
+        (void)snprintf(part->reason, sizeof part->reason, "%s",
+            less ? "the target has less than it acknowledged once: it is asked "
+                   "again after half a minute, for a broker that has just come "
+                   "back may not know all of it yet"
+                 : "the target does not say how much it has: it is asked again "
+                   "each half minute, and nothing is sent before; look at the "
+                   "leader of this partition there if it lasts");
+    return 0;
+}
+
 void
 laneends_answer(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     int64_t now_ms)
 {
     int64_t repeats = 0;
 
+    if (lane->phase != LANE_P_ENDS && lane->phase != LANE_P_RUN)
+        return; /* of a taking over that was given up */
     if (!lane->has_header) {
         new_or_lost(lanes, lane, wall_ms, now_ms);
         return;
     }
-    if (any_too_short(lanes, lane) && !lane->doubted) {
-        lane->doubted = true;
-        lane->due_ms = now_ms + DOUBT_MS;
-        (void)snprintf(lane->reason, sizeof lane->reason,
-            "the target has less than it acknowledged once: it is asked again "
-            "after half a minute, for a broker that has just come back may "
-            "not know all of it yet");
-        return;
-    }
     for (struct part *part = first_of(lanes, lane); part != NULL;
-         part = part->next_in_lane) {
-        part->gone = too_short(part);
-        if (!part->gone)
-            repeats += count_repeats(lanes, part);
-    }
+         part = part->next_in_lane)
+        if (part->doubted)
+            repeats += judge(lanes, part, now_ms);
     if (repeats > 0) {
         metric_add(lanes->o.metrics, METRIC_RECORDS_REPEATED, repeats);
         LOG(lanes->o.log, LEVEL_INFO, "lane.repeats",
@@ -163,5 +196,7 @@ laneends_answer(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
             kv_int("term", lane->term), kv_int("records", repeats),
             kv_str("why", "the predecessor ended before it wrote them down"));
     }
-    lanetake_snapshot(lanes, lane, wall_ms, now_ms);
+    lane->ends_ms = now_ms + DOUBT_MS;
+    if (lane->phase == LANE_P_ENDS)
+        lanetake_snapshot(lanes, lane, wall_ms, now_ms);
 }

@@ -100,7 +100,7 @@ drop(struct lanes *lanes, struct lane *lane)
             lanes->o.ops->close(lanes->o.ctx, part);
         tracker_free(part->tracker);
         part->tracker = NULL;
-        part->writing = false;
+        part->writing = part->doubted = false;
         if (part->phase != PHASE_HELD)
             part->phase = PHASE_IDLE;
     }
@@ -361,8 +361,7 @@ void
 lanes_ends(struct lanes *lanes, int32_t lane, int64_t wall_ms, int64_t now_ms)
 {
     assert(lane >= 0 && lane < lanes->o.n_lanes);
-    if (lanes->lane[lane].phase == LANE_P_ENDS)
-        laneends_answer(lanes, &lanes->lane[lane], wall_ms, now_ms);
+    laneends_answer(lanes, &lanes->lane[lane], wall_ms, now_ms);
 }
 
 static void
@@ -382,6 +381,7 @@ tick_lane(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
         laneends_tick(lanes, lane, now_ms);
         break;
     case LANE_P_RUN:
+        laneends_tick(lanes, lane, now_ms);
         lanebook_tick(lanes, lane, wall_ms, now_ms);
         break;
     case LANE_P_FINISH:
@@ -461,6 +461,7 @@ lanes_retry_part(struct lanes *lanes, struct part *part)
         lanes->lane[part->lane].phase == LANE_P_FINISH)
         return;
     part->phase = part->tracker != NULL ? PHASE_OPEN : PHASE_IDLE;
+    laneends_retry(lanes, part);
     if (part->tracker != NULL && parts_same_topics(part))
         lanes->o.ops->open(lanes->o.ctx, part);
 }

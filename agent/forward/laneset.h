@@ -36,7 +36,6 @@ struct lane {
     bool committing;   /* a commit is under way */
     bool snapshotting; /* it is a snapshot */
     bool has_header;   /* `header` was read, or is being written */
-    bool doubted;      /* ENDS: the target ended too early when first asked */
     bool others;       /* ELSEWHERE: another agent has it for sure, and with it
                         * what we had on the wire */
     bool lost;         /* ELSEWHERE: taken from us by GROUP_LOST, since when we
@@ -48,6 +47,7 @@ struct lane {
     int64_t term; /* offset of our claim, from READ on; REPORT_UNKNOWN */
     int64_t claimed_wall_ms; /* of our claim, by the brokers' clock */
     int64_t due_ms;         /* of BACKOFF, HELD, FINISH; RUN: the next commit */
+    int64_t ends_ms;        /* when the target is asked for ends again */
     int64_t again_ms;       /* a commit was put off: none before this */
     int64_t began_ms;       /* of the commit under way */
     int64_t wrote_ms;       /* newest commit that succeeded */
@@ -103,12 +103,15 @@ void lanetake_header(const struct lanes *lanes, const struct lane *lane,
     int64_t wall_ms, struct ledger_header *header);
 
 /* laneends.c: is the target's end where the ledger says?  Goes on to the
- * snapshot, asks again, or holds. */
+ * snapshot, asks again, or holds.  Partitions of which that is not known yet
+ * wait while the lane runs, and are asked for again. */
 void laneends_ask(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     int64_t now_ms);
 void laneends_answer(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     int64_t now_ms);
 void laneends_tick(struct lanes *lanes, struct lane *lane, int64_t now_ms);
+/* The target is asked again at once: it may have got back what it had lost. */
+void laneends_retry(struct lanes *lanes, struct part *part);
 
 /* lanebook.c: what an owned lane writes. */
 void lanebook_snapshot(struct lanes *lanes, struct lane *lane, int64_t wall_ms,

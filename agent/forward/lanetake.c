@@ -80,7 +80,7 @@ fold(struct lanes *lanes, struct lane *lane, const struct ledger_batch *read,
     lane->has_header = false;
     for (struct part *part = parts_of_lane(lanes->o.parts, lane->number);
          part != NULL; part = part->next_in_lane)
-        part->known = part->gone = false;
+        part->known = part->gone = part->doubted = false;
     for (size_t i = 0; i < read->n; i++) {
         const struct ledger_record *record = &read->records[i];
         struct part *part;

@@ -75,10 +75,12 @@ struct part {
     int64_t read_next; /* what is expected from the source next */
     int64_t sent_next; /* one past the newest offset ever sent */
     int64_t base_records, base_bytes; /* before the tracker was made */
-    int64_t target_end;  /* as of the newest taking over; REPORT_UNKNOWN */
+    int64_t target_end;  /* as it was asked for last; REPORT_UNKNOWN */
     int64_t counted_end; /* up to there repeats were counted; 0: none yet */
     bool circles;        /* held since its topic goes in a circle */
     bool gone;           /* the target ends before what it acknowledged */
+    bool doubted;        /* it may, and is asked again: not opened, `reason` */
+    int64_t short_ms;    /* since when it said so; 0: it did not */
     int64_t source_end, source_high; /* REPORT_UNKNOWN before asked */
     int64_t lost_to;         /* offsets before it are counted as lost already */
     struct tracker *tracker; /* while open or being finished */

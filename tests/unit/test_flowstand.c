@@ -336,6 +336,37 @@ a_flow_goes_on_when_each_topic_may(void **state)
     flowfix_free(&fix);
 }
 
+/* Whoever takes a lane over hears nothing of where a partition ends: what is
+ * gone there is not overwritten before it was asked for. */
+static void
+a_partition_without_an_end_at_the_target_waits(void **state)
+{
+    struct flowfix fix;
+    struct memory_topic *topic;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    topic = memory_topic(fix.memory, "t", 1, 10, 100);
+    flowfix_start(&fix);
+    flowfix_go(&fix, 2000);
+    assert_int_equal(topic->partition[0].n_got, 10);
+    fix.memory->target_ends = CATALOG_UNKNOWN;
+    memory_tell(fix.memory, GROUP_LOST, 0, "");
+    memory_tell(fix.memory, GROUP_ASSIGNED, 0, "");
+    memory_append(&topic->partition[0], 10, 100);
+    flowfix_go(&fix, 31000);
+    assert_int_equal(fix.report->lanes[0].state, LANE_OWNED);
+    assert_int_equal(fix.report->parts[0].state, PART_WAITING);
+    assert_non_null(strstr(fix.report->parts[0].reason,
+        "look at the leader of this partition there"));
+    assert_int_equal(topic->partition[0].n_got, 10);
+    fix.memory->target_ends = 0;
+    flowfix_go(&fix, 31000);
+    assert_true(memory_arrived(&topic->partition[0], 0, 20));
+    assert_int_equal(memory_repeats(&topic->partition[0]), 0);
+    flowfix_free(&fix);
+}
+
 int
 main(void)
 {
@@ -352,6 +383,7 @@ main(void)
         cmocka_unit_test(the_records_of_a_closed_client_are_still_counted),
         cmocka_unit_test(what_was_too_large_goes_on_by_itself),
         cmocka_unit_test(a_flow_goes_on_when_each_topic_may),
+        cmocka_unit_test(a_partition_without_an_end_at_the_target_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
