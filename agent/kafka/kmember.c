@@ -8,6 +8,7 @@
 #include "kworker.h"
 #include "ledger.h"
 #include "log.h"
+#include "pace.h"
 #include "wake.h"
 
 #include <assert.h>
@@ -15,6 +16,8 @@
 #include <string.h>
 
 #define STEP_MS 10000
+#define AGAIN_FIRST_MS 1000
+#define AGAIN_LAST_MS 30000
 #define SILENT_MS 8000 /* two heartbeats, and time to answer */
 
 struct lane {
@@ -38,6 +41,8 @@ struct kmember {
     struct kproof_desk *desk; /* for what blocks */
     struct kgroupq *out;      /* what is to be told */
     struct kpulse *pulse;     /* of all clients that there were */
+    int64_t again_ms;         /* not before is a lost client made anew */
+    struct backoff backoff;
 };
 
 static void
@@ -49,18 +54,25 @@ tell_lane(struct kmember *member, enum group_event_kind kind, int32_t lane)
 }
 
 static void
+tell_why(struct kmember *member, const struct err *err)
+{
+    kgroupq_put(member->out, &(struct group_event){ .kind = GROUP_FAILED,
+                                 .lane = -1,
+                                 .hint = GROUP_NO_HINT,
+                                 .err = *err });
+}
+
+static void
 tell_failed(struct kmember *member, rd_kafka_resp_err_t code,
     const char *detail)
 {
-    struct group_event event = { .kind = GROUP_FAILED,
-        .lane = -1,
-        .hint = GROUP_NO_HINT };
+    struct err err;
 
     if (member->said == code)
         return;
     member->said = code;
-    kconf_err(&event.err, code, detail);
-    kgroupq_put(member->out, &event);
+    kconf_err(&err, code, detail);
+    tell_why(member, &err);
 }
 
 /* NULL: no such lane. */
@@ -111,6 +123,7 @@ on_assign(struct kmember *member, rd_kafka_topic_partition_list_t *list)
     ignore(member, rd_kafka_incremental_assign(member->rk, list), "assign");
     (void)rd_kafka_pause_partitions(member->rk, list);
     member->said = RD_KAFKA_RESP_ERR_NO_ERROR;
+    member->backoff = (struct backoff){ 0 };
     tell_lane(member, GROUP_IN, -1);
     for (int i = 0; i < list->cnt; i++) {
         struct lane *lane;
@@ -199,31 +212,14 @@ on_rebalance(struct kmember *member, rd_kafka_event_t *event)
     }
 }
 
-/* Errors that do not pass by themselves. */
-static const rd_kafka_resp_err_t lasting[] = {
-    RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED,
-    RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
-    RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED,
-    RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED,
-    RD_KAFKA_RESP_ERR__AUTHENTICATION,
-    RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL,
-    RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT,
-    RD_KAFKA_RESP_ERR_INVALID_GROUP_ID,
-    RD_KAFKA_RESP_ERR_GROUP_MAX_SIZE_REACHED,
-    RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION,
-    RD_KAFKA_RESP_ERR__FATAL,
-};
-
 static void
 on_error(struct kmember *member, rd_kafka_event_t *event)
 {
     rd_kafka_resp_err_t code = rd_kafka_event_error(event);
 
     kpulse_trouble(member->pulse, code, rd_kafka_event_error_string(event));
-    for (size_t i = 0; i < sizeof lasting / sizeof lasting[0]; i++) {
-        if (lasting[i] == code)
-            tell_failed(member, code, rd_kafka_event_error_string(event));
-    }
+    if (kproof_keeps_out(code))
+        tell_failed(member, code, rd_kafka_event_error_string(event));
 }
 
 /* Its client's lanes are void, without a word to the flow. */
@@ -345,27 +341,34 @@ on_stuck(void *ctx, const struct kproof *proof, bool cause)
     forget(member); /* the client stays where it is */
 }
 
+/* After its client was lost. */
+static void
+join_anew(struct kmember *member, int64_t now_ms)
+{
+    struct err err;
+
+    if (now_ms < member->again_ms || join_group(member, &err))
+        return;
+    end_client(member);
+    tell_why(member, &err);
+    member->again_ms =
+        now_ms + backoff_next(&member->backoff, AGAIN_FIRST_MS, AGAIN_LAST_MS);
+}
+
 static void
 look(struct kmember *member)
 {
     rd_kafka_event_t *event = NULL;
     struct kproof *proof = NULL;
     struct group_event news;
-    struct err err;
 
     while ((proof = kproof_desk_take(member->desk, on_stuck, member)) != NULL) {
         if (!proof->leave)
             told(member, proof);
         kproof_free(proof);
     }
-    if (member->joined && member->rk == NULL && !join_group(member, &err)) {
-        end_client(member);
-        kgroupq_put(member->out, &(struct group_event){ .kind = GROUP_FAILED,
-                                     .lane = -1,
-                                     .hint = GROUP_NO_HINT,
-                                     .err = err });
-        member->joined = false;
-    }
+    if (member->joined && member->rk == NULL)
+        join_anew(member, clock_mono_ms(member->o.clock));
     while (member->rk != NULL &&
            (event = rd_kafka_queue_poll(member->queue, 0)) != NULL) {
         if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_REBALANCE)

@@ -37,6 +37,29 @@ kproof_judge(rd_kafka_resp_err_t code)
     }
 }
 
+static const rd_kafka_resp_err_t kept_out[] = {
+    RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED,
+    RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
+    RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED,
+    RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED,
+    RD_KAFKA_RESP_ERR__AUTHENTICATION,
+    RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL,
+    RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT,
+    RD_KAFKA_RESP_ERR_INVALID_GROUP_ID,
+    RD_KAFKA_RESP_ERR_GROUP_MAX_SIZE_REACHED,
+    RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION,
+    RD_KAFKA_RESP_ERR__FATAL,
+};
+
+bool
+kproof_keeps_out(rd_kafka_resp_err_t code)
+{
+    for (size_t i = 0; i < sizeof kept_out / sizeof kept_out[0]; i++)
+        if (kept_out[i] == code)
+            return true;
+    return false;
+}
+
 static bool
 over(const struct kproof *proof, int64_t deadline_ms)
 {

@@ -62,5 +62,7 @@ struct kproof *kproof_desk_take(struct kproof_desk *desk,
 
 /* PROVED, REFUSED or UNSURE for the error of a commit. */
 enum group_event_kind kproof_judge(rd_kafka_resp_err_t code);
+/* Is it a no to the member itself, which does not pass by itself? */
+bool kproof_keeps_out(rd_kafka_resp_err_t code);
 
 #endif

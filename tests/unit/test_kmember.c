@@ -9,6 +9,8 @@
 #include "kworker.h"
 #include "ledger.h"
 
+#include <stdatomic.h>
+
 #define LANES KAFKAFIX_PARTITIONS
 #define API_OFFSET_COMMIT 8
 #define API_JOIN_GROUP 11
@@ -23,7 +25,19 @@ struct scene {
     int in;        /* GROUP_IN, so many times */
     int up, down;  /* GROUP_UP, GROUP_DOWN */
     char why[256]; /* of the last GROUP_FAILED */
+    struct clock clock;
+    atomic_int_fast64_t ahead_ms; /* of this machine's clock */
 };
+
+static int clients_refused; /* so many that follow cannot be made */
+
+static int64_t
+scene_now(void *ctx)
+{
+    struct scene *scene = ctx;
+
+    return clock_mono_ms(clock_system()) + atomic_load(&scene->ahead_ms);
+}
 
 /* Who is thrown out waits until the group has forgotten who it was. */
 static void
@@ -31,6 +45,9 @@ short_configure(rd_kafka_conf_t *conf)
 {
     char errstr[128];
 
+    if (clients_refused > 0 && clients_refused-- > 0)
+        (void)rd_kafka_conf_set(conf, "max.poll.interval.ms", "1", errstr,
+            sizeof errstr);
     (void)rd_kafka_conf_set(conf, "session.timeout.ms", "6000", errstr,
         sizeof errstr);
     (void)rd_kafka_conf_set(conf, "heartbeat.interval.ms", "300", errstr,
@@ -50,6 +67,7 @@ open_group(struct scene *scene, const char *topic)
         .wake = &scene->fix.wake,
         .watch = scene->watch,
         .silent_ms = 1500,
+        .clock = &scene->clock,
         .configure = short_configure,
     };
     if (!kmember_open(&scene->group, &options, &err))
@@ -64,6 +82,7 @@ set_up(void **state)
 
     assert_non_null(scene);
     kafkafix_open(&scene->fix);
+    scene->clock = (struct clock){ scene_now, scene_now, scene };
     scene->watch = kworker_watch_new(NULL, NULL, &err);
     assert_non_null(scene->watch);
     open_group(scene, "out");
@@ -337,6 +356,34 @@ who_may_not_join_is_told_once(void **state)
     assert_int_equal(scene->failed, 1);
 }
 
+/* A proof that does not come back takes its client with it, and those that are
+ * to follow cannot be made at first. */
+static void
+whose_client_cannot_be_made_anew_tries_again(void **state)
+{
+    struct scene *scene = *state;
+    int64_t deadline_ms = kafkafix_deadline();
+
+    join(scene);
+    wait_for_all(scene);
+    for (int32_t broker = 1; broker <= 2; broker++)
+        assert_int_equal(rd_kafka_mock_broker_push_request_error_rtts(scene->fix
+                                                                          .to,
+                             broker, API_OFFSET_COMMIT, 1,
+                             RD_KAFKA_RESP_ERR_NO_ERROR, 600000),
+            0);
+    clients_refused = 2;
+    scene->in = 0;
+    scene->group.ops->prove(scene->group.self, 1, 1);
+    for (look(scene); scene->in == 0; look(scene)) {
+        kafkafix_wait(&scene->fix, deadline_ms, "the group");
+        atomic_fetch_add(&scene->ahead_ms, 20000);
+    }
+    assert_int_equal(scene->answer.kind, GROUP_UNSURE);
+    assert_int_equal(scene->failed, 2);
+    assert_true(kworker_watch_leaked(scene->watch));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -351,6 +398,7 @@ main(void)
         TEST(after_leaving_nothing_is_ours_and_one_can_come_back),
         TEST(a_target_that_says_nothing_is_down),
         TEST(who_may_not_join_is_told_once),
+        TEST(whose_client_cannot_be_made_anew_tries_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

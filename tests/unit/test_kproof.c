@@ -40,6 +40,16 @@ errors_have_their_answer(void **state)
 }
 
 static void
+who_is_kept_out_is_told(void **state)
+{
+    (void)state;
+    assert_true(kproof_keeps_out(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED));
+    assert_true(kproof_keeps_out(RD_KAFKA_RESP_ERR__FATAL));
+    assert_false(kproof_keeps_out(RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS));
+    assert_false(kproof_keeps_out(RD_KAFKA_RESP_ERR__TRANSPORT));
+}
+
+static void
 nothing_to_free_is_fine(void **state)
 {
     (void)state;
@@ -51,6 +61,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_have_their_answer),
+        cmocka_unit_test(who_is_kept_out_is_told),
         cmocka_unit_test(nothing_to_free_is_fine),
     };
 
