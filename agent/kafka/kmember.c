@@ -5,7 +5,6 @@
 #include "kproof.h"
 #include "kpulse.h"
 #include "ktext.h"
-#include "kworker.h"
 #include "ledger.h"
 #include "log.h"
 #include "pace.h"
