@@ -318,18 +318,23 @@ snapshot_written(struct lanes *lanes, struct lane *lane, int64_t mark)
 }
 
 /* Committing may take a tenth of the time, so that a long link is not filled
- * with commits. */
+ * with commits.  But the pause at most doubles from one commit to the next: one
+ * that took long because the link was cut does not say that it is long. */
 static int64_t
-next_commit(const struct lanes *lanes, const struct lane *lane, int64_t now_ms)
+next_commit(const struct lanes *lanes, struct lane *lane, int64_t now_ms)
 {
-    int64_t took_ms = now_ms - lane->began_ms;
-    int64_t at_ms = lane->began_ms + lanes->o.commit_interval_ms;
+    int64_t regular_ms = lane->began_ms + lanes->o.commit_interval_ms;
+    int64_t most_ms = lane->pause_ms > lanes->o.commit_interval_ms
+                          ? 2 * lane->pause_ms
+                          : 2 * lanes->o.commit_interval_ms;
 
-    if (at_ms < now_ms + 9 * took_ms)
-        at_ms = now_ms + 9 * took_ms;
-    if (at_ms > now_ms + COMMIT_LAST_MS)
-        at_ms = now_ms + COMMIT_LAST_MS;
-    return at_ms;
+    lane->pause_ms = 9 * (now_ms - lane->began_ms);
+    if (lane->pause_ms > most_ms)
+        lane->pause_ms = most_ms;
+    if (lane->pause_ms > COMMIT_LAST_MS)
+        lane->pause_ms = COMMIT_LAST_MS;
+    return now_ms + lane->pause_ms > regular_ms ? now_ms + lane->pause_ms
+                                                : regular_ms;
 }
 
 void

@@ -50,6 +50,7 @@ struct lane {
     int64_t ends_ms;        /* when the target is asked for ends again */
     int64_t again_ms;       /* a commit was put off: none before this */
     int64_t began_ms;       /* of the commit under way */
+    int64_t pause_ms;       /* behind the newest commit, at the least */
     int64_t wrote_ms;       /* newest commit that succeeded */
     int64_t written;        /* records since the snapshot, its own included */
     uint64_t claims;        /* ever made; makes each nonce new */

@@ -284,6 +284,34 @@ def test_a_link_that_is_cut_for_a_minute(lab, link):
 
 
 @pytest.mark.limit(150)
+def test_the_ledger_follows_again_after_a_cut(lab, link):
+    """P21: a link that was cut for some seconds is no long one, over which
+    the ledger would be written seldom.  Once it has gone on, a crash repeats
+    what was acknowledged last, not everything since the cut."""
+    topic = lab.topic("again", partitions=1)
+    load = lab.load([topic], 1, 0, rate=1000, size=SIZE)
+    agent = lab.start(side=policyfile.target_side(lab.target, "link"))
+
+    def standing(key):
+        return agent.partition(lab.flow, topic).get(key, 0)
+    proc.wait_for("entries", lambda: standing("ledger_next") > 1000)
+    link.cut()
+    time.sleep(5)
+    stood = standing("ledger_next")
+    link.restore()
+    proc.wait_for("an entry", lambda: standing("ledger_next") > stood)
+    since = standing("acked_next")
+    proc.wait_for("records", lambda: standing("acked_next") > since + 10_000)
+    agent.kill()
+    lab.evict()
+    agent.start()
+    written = load.stop()
+    one = lab.delivered(topic, written)
+    assert one.repeats < 5000, "acknowledged long before"
+    assert agent.stop() == 0
+
+
+@pytest.mark.limit(150)
 def test_order_over_a_bad_link(lab, link):
     """P27: connections are reset every few seconds, answers come late."""
     dice = seeded("bad link")

@@ -116,6 +116,65 @@ a_commit_that_is_put_off_waits_a_second(void **state)
     lanefix_end(&fix);
 }
 
+/* The next commit, which is not answered for so long; how long it was waited
+ * for before. */
+static int64_t
+commit_slowly(struct lanefix *fix, int64_t took_ms)
+{
+    int64_t waited_ms = 0;
+
+    fix->memory->mute[STORE_COMMIT] = true;
+    lanefix_ack(fix, 1);
+    for (; !lanefix_lane_of(fix)->committing; waited_ms += 20)
+        lanefix_go(fix, 20);
+    lanefix_go(fix, took_ms);
+    fix->memory->mute[STORE_COMMIT] = false;
+    lanefix_go(fix, 20);
+    return waited_ms;
+}
+
+static void
+a_link_that_was_cut_is_not_taken_for_a_long_one(void **state)
+{
+    struct lanefix fix;
+
+    (void)state;
+    lanefix_init(&fix);
+    lanefix_own(&fix);
+    (void)commit_slowly(&fix, 6000);
+    assert_in_range(commit_slowly(&fix, 6000), 0, 200); /* cut again */
+    assert_in_range(commit_slowly(&fix, 0), 0, 400);
+    assert_in_range(commit_slowly(&fix, 0), 0, 200);
+    assert_int_equal(lanefix_lane_of(&fix)->pause_ms, 9 * 20);
+    lanefix_end(&fix);
+}
+
+static void
+over_a_long_link_commits_come_to_take_a_tenth_of_the_time(void **state)
+{
+    static const struct {
+        const char *label;
+        int64_t took_ms, pause_ms;
+    } rows[] = {
+        { "a satellite", 1000, 9000 },
+        { "a minute apart at most", 20000, 60000 },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct lanefix fix;
+
+        (void)state;
+        print_message("  %s\n", rows[i].label);
+        lanefix_init(&fix);
+        lanefix_own(&fix);
+        for (int n = 0; n < 12; n++)
+            (void)commit_slowly(&fix, rows[i].took_ms);
+        assert_in_range(commit_slowly(&fix, rows[i].took_ms),
+            rows[i].pause_ms - 200, rows[i].pause_ms + 400);
+        lanefix_end(&fix);
+    }
+}
+
 static const struct commit_row {
     const char *label;
     enum store_result result;
@@ -395,6 +454,9 @@ main(void)
         cmocka_unit_test(an_answer_during_a_snapshot_is_not_forgotten),
         cmocka_unit_test(a_snapshot_comes_after_many_records_and_daily),
         cmocka_unit_test(a_commit_that_is_put_off_waits_a_second),
+        cmocka_unit_test(a_link_that_was_cut_is_not_taken_for_a_long_one),
+        cmocka_unit_test(
+            over_a_long_link_commits_come_to_take_a_tenth_of_the_time),
         cmocka_unit_test(a_commit_that_fails_is_not_guessed),
         cmocka_unit_test(a_lane_without_partitions_keeps_no_client),
         cmocka_unit_test(a_lane_is_released_once_in_each_phase),
