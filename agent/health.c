@@ -124,7 +124,8 @@ mark_lanes(struct health *health, const struct flow_report *report,
 
     for (size_t i = 0; i < n; i++) {
         enum lane_state state = report->lanes[i].state;
-        bool under_way = state == LANE_TAKING || state == LANE_RETAKING;
+        bool under_way = state == LANE_TAKING || state == LANE_RETAKING ||
+                         state == LANE_STANDING;
 
         lanes_ms[i] =
             under_way && i < health->n_lanes ? health->lanes_ms[i] : now_ms;
@@ -231,8 +232,9 @@ lane_ready(const struct health *health, const struct flow_report *report,
 
     if (now_ms - since_ms < HEALTH_STUCK_MS)
         return true;
-    (void)snprintf(why, size,
-        "lane %zu could not be taken over for %" PRId64 " s", i,
+    (void)snprintf(why, size, "lane %zu could not %s for %" PRId64 " s", i,
+        report->lanes[i].state == LANE_STANDING ? "write down how far it is"
+                                                : "be taken over",
         (now_ms - since_ms) / 1000);
     add_reason(report, "", i, why, size);
     return false;

@@ -4,7 +4,7 @@
  * it runs (or an operator has paused it, and both clusters answer), the policy selects partitions, none
  * of those that are ours is held, each that has records to send had one
  * acknowledged in the last 30 s, and no lane takes longer than that to be taken
- * over.  It is live while its thread makes reports, whatever the clusters do: a
+ * over, or to write down how far it is.  It is live while its thread makes reports, whatever the clusters do: a
  * restart would not mend those.
  *
  * Thread: the main thread.

@@ -128,7 +128,7 @@ make_task(const struct flow_report *report, size_t i)
     if (lane->state == LANE_HELD) {
         json_put_text(json, "state", "FAILED");
         json_put_text(json, "trace", lane->reason);
-    } else if (lane->state == LANE_OWNED || lane->state == LANE_FINISHING) {
+    } else if (lane->state >= LANE_OWNED && lane->state <= LANE_FINISHING) {
         json_put_text(json, "state",
             report->state == FLOW_PAUSED ? "PAUSED" : "RUNNING");
     } else {

@@ -201,21 +201,25 @@ say(const struct flow *flow, int32_t number, const char *event, const char *why)
 
 /* A lane whose target stands (a leader that is dead) and which has too much:
  * its queue is dropped, the source has it, and it is not read until the sink is
- * nearly done with the rest.  The same for one that is so slow that others
- * wait; for some seconds of reading nothing of it may wait then. */
+ * nearly done with the rest.  The same for one whose ledger stands, until it
+ * does not; and for one that is so slow that others wait; for some seconds of
+ * reading nothing of it may wait then. */
 static void
 look_at_queue(struct flow *flow, int32_t number)
 {
     struct flow_lane *lane = &flow->lane[number];
+    bool stands = lanes_state(flow->lanes, number) == LANE_STANDING;
 
     lane->in_way_s = is_in_the_way(flow, number) ? lane->in_way_s + 1 : 0;
     if (lane->stuck) {
-        lane->stuck =
-            lane->quiet_s > 0 || lane->sink_bytes > lane->quota / BATCHES_MOST;
+        lane->stuck = stands || lane->quiet_s > 0 ||
+                      lane->sink_bytes > lane->quota / BATCHES_MOST;
         if (!lane->stuck)
             flowlane_reread(flow, number);
     } else if (lane->resend) {
         return;
+    } else if (stands) {
+        flowshare_give_way(flow, number); /* lane.stands was said */
     } else if (lane->n > 0 && lane->quiet_s >= STUCK_S &&
                has_too_much(flow, lane) && others_could_move(flow, number)) {
         say(flow, number, "lane.stuck",

@@ -12,6 +12,7 @@
 #define SNAPSHOT_DAILY_MS INT64_C(43200000) /* twice a day */
 #define COMMIT_AGAIN_MS 1000
 #define COMMIT_LAST_MS 60000
+#define STANDS_MS 10000 /* of commits that fail, and no more is read */
 #define OTHERS_MS 60000 /* longer than the group takes to share lanes out */
 
 static int64_t
@@ -337,6 +338,52 @@ next_commit(const struct lanes *lanes, struct lane *lane, int64_t now_ms)
                                                 : regular_ms;
 }
 
+/* When a link is cut, all lanes say so at once. */
+static void
+say(const struct lanes *lanes, const struct lane *lane, enum log_level level,
+    const char *event)
+{
+    int64_t held_back;
+
+    if (log_seldom(lanes->o.log, event, lanes->o.flow, &held_back))
+        LOG(lanes->o.log, level, event, kv_str("flow", lanes->o.flow),
+            kv_int("lane", lane->number), kv_str("why", lane->reason),
+            kv_int("held_back", held_back));
+}
+
+/* What is acknowledged and not entered would be sent again after a crash.  So
+ * that it stays bounded, no more is read of a lane that stands (flowshare.c).*/
+static void
+put_off(struct lanes *lanes, struct lane *lane, const struct err *err,
+    int64_t now_ms)
+{
+    lane->again_ms = now_ms + COMMIT_AGAIN_MS;
+    if (lane->failing_ms == 0)
+        lane->failing_ms = lane->began_ms;
+    if (lane->phase != LANE_P_RUN || now_ms - lane->failing_ms < STANDS_MS)
+        return;
+    (void)snprintf(lane->reason, sizeof lane->reason,
+        "partition %" PRId32 " of the ledger takes no entries, and no more is "
+        "read until it does: %.200s; unless all of the target is away, look "
+        "there at its leader and its replicas in sync",
+        lane->number, err->text);
+    if (!lane->stands)
+        say(lanes, lane, LEVEL_WARN, "lane.stands");
+    lane->stands = true;
+}
+
+static void
+taken(struct lanes *lanes, struct lane *lane)
+{
+    lane->failing_ms = 0;
+    if (!lane->stands)
+        return;
+    lane->stands = false;
+    (void)snprintf(lane->reason, sizeof lane->reason,
+        "the ledger takes its entries again");
+    say(lanes, lane, LEVEL_INFO, "lane.moves");
+}
+
 void
 lanebook_answer(struct lanes *lanes, struct lane *lane,
     const struct store_answer *answer, int64_t now_ms)
@@ -349,6 +396,7 @@ lanebook_answer(struct lanes *lanes, struct lane *lane,
         1);
     if (answer->result == STORE_DONE) {
         lane->wrote_ms = now_ms;
+        taken(lanes, lane);
         if (lane->phase != LANE_P_FINISH)
             lane->due_ms = next_commit(lanes, lane, now_ms);
         entries_written(lanes, lane);
@@ -366,5 +414,5 @@ lanebook_answer(struct lanes *lanes, struct lane *lane,
     else if (answer->result != STORE_RETRY || lane->phase == LANE_P_SNAPSHOT)
         lanes_fall(lanes, lane, answer->err.text, now_ms);
     else
-        lane->again_ms = now_ms + COMMIT_AGAIN_MS;
+        put_off(lanes, lane, &answer->err, now_ms);
 }

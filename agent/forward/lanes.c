@@ -109,7 +109,8 @@ drop(struct lanes *lanes, struct lane *lane)
         lanes->o.store.ops->close(lanes->o.store.self, lane->number);
     lane->client = false;
     lane->committing = false;
-    lane->again_ms = 0;
+    lane->stands = false;
+    lane->again_ms = lane->failing_ms = 0;
     lane->term = REPORT_UNKNOWN;
 }
 
@@ -189,29 +190,6 @@ lanes_joined(const struct lanes *lanes)
     return lanes->joined;
 }
 
-/* The headers of all lanes are looked at before joining: whoever does not
- * belong here must not fence those who do. */
-static bool
-headers_fit(struct lanes *lanes, const struct ledger_batch *found,
-    struct err *err)
-{
-    struct ledger_header ours;
-
-    lanetake_header(lanes, &lanes->lane[0], 0, &ours);
-    for (size_t i = 0; i < found->n; i++) {
-        const struct ledger_header *header = &found->records[i].header;
-
-        if (found->records[i].kind != LEDGER_HEADER)
-            continue;
-        if (!ledger_header_fits(header, &ours, err))
-            return false;
-        if (lanes->first_start_wall_ms == 0 ||
-            header->first_start_wall_ms < lanes->first_start_wall_ms)
-            lanes->first_start_wall_ms = header->first_start_wall_ms;
-    }
-    return true;
-}
-
 static void
 on_headers(struct lanes *lanes, const struct store_answer *answer,
     int64_t now_ms)
@@ -222,7 +200,7 @@ on_headers(struct lanes *lanes, const struct store_answer *answer,
     if (lanes->draining)
         return;
     if (answer->result == STORE_DONE) {
-        if (!headers_fit(lanes, answer->records, &err)) {
+        if (!lanetake_fits(lanes, answer->records, &err)) {
             (void)snprintf(lanes->refused, sizeof lanes->refused, "%s",
                 err.text);
         } else if (lanes->o.group.ops->join(lanes->o.group.self, &err)) {
@@ -485,6 +463,8 @@ lanes_state(const struct lanes *lanes, int32_t lane)
 
     if (one->phase == LANE_P_ELSEWHERE && one->lost && !lanes->in)
         return LANE_LOST;
+    if (one->phase == LANE_P_RUN && one->stands)
+        return LANE_STANDING;
     return one->held ? LANE_HELD : phases[one->phase].state;
 }
 

@@ -35,6 +35,7 @@ struct lane {
                         * has none, there is nothing to write */
     bool committing;   /* a commit is under way */
     bool snapshotting; /* it is a snapshot */
+    bool stands;       /* RUN: commits have failed for a while; `reason` */
     bool has_header;   /* `header` was read, or is being written */
     bool others;       /* ELSEWHERE: another agent has it for sure, and with it
                         * what we had on the wire */
@@ -51,6 +52,7 @@ struct lane {
     int64_t again_ms;       /* a commit was put off: none before this */
     int64_t began_ms;       /* of the commit under way */
     int64_t pause_ms;       /* behind the newest commit, at the least */
+    int64_t failing_ms;     /* of the first that failed since one did not; 0 */
     int64_t wrote_ms;       /* newest commit that succeeded */
     int64_t written;        /* records since the snapshot, its own included */
     uint64_t claims;        /* ever made; makes each nonce new */
@@ -99,6 +101,10 @@ void lanetake_snapshot(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
 /* Holds the lane for what is in its ledger, and says what to do about it. */
 void lanetake_broken(struct lanes *lanes, struct lane *lane,
     const struct err *err, int64_t now_ms);
+/* Does this agent belong to the flow that these headers are of?  Notes when
+ * that began. */
+bool lanetake_fits(struct lanes *lanes, const struct ledger_batch *found,
+    struct err *err);
 /* The header this agent would write for the lane. */
 void lanetake_header(const struct lanes *lanes, const struct lane *lane,
     int64_t wall_ms, struct ledger_header *header);

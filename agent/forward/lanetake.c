@@ -69,6 +69,29 @@ lanetake_header(const struct lanes *lanes, const struct lane *lane,
     (void)snprintf(header->delivery, sizeof header->delivery, "at-least-once");
 }
 
+/* The headers of all lanes are looked at before joining: whoever does not
+ * belong here must not fence those who do. */
+bool
+lanetake_fits(struct lanes *lanes, const struct ledger_batch *found,
+    struct err *err)
+{
+    struct ledger_header ours;
+
+    lanetake_header(lanes, &lanes->lane[0], 0, &ours);
+    for (size_t i = 0; i < found->n; i++) {
+        const struct ledger_header *header = &found->records[i].header;
+
+        if (found->records[i].kind != LEDGER_HEADER)
+            continue;
+        if (!ledger_header_fits(header, &ours, err))
+            return false;
+        if (lanes->first_start_wall_ms == 0 ||
+            header->first_start_wall_ms < lanes->first_start_wall_ms)
+            lanes->first_start_wall_ms = header->first_start_wall_ms;
+    }
+    return true;
+}
+
 /* The lane's records, in their order, into header and entries: the last one of
  * each key counts, as compaction has it. */
 static bool

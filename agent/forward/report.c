@@ -61,7 +61,8 @@ lane_state(const struct flow_report *report, int32_t lane)
 static bool
 is_owned(enum lane_state state)
 {
-    return state == LANE_OWNED || state == LANE_FINISHING;
+    return state == LANE_OWNED || state == LANE_STANDING ||
+           state == LANE_FINISHING;
 }
 
 size_t
@@ -150,6 +151,7 @@ report_lane_state(enum lane_state state)
         [LANE_LOST] = "lost",
         [LANE_TAKING] = "taking",
         [LANE_OWNED] = "owned",
+        [LANE_STANDING] = "standing",
         [LANE_FINISHING] = "finishing",
         [LANE_RETAKING] = "retaking",
         [LANE_HELD] = "held",

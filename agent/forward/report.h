@@ -36,6 +36,8 @@ enum lane_state {
                      * whose it is, until the group lets us in again */
     LANE_TAKING,    /* being taken over */
     LANE_OWNED,     /* ours: records and entries move */
+    LANE_STANDING,  /* ours, but the ledger takes none of its entries: no more
+                     * is read until it does */
     LANE_FINISHING, /* to be given up: what is on the wire is waited for */
     LANE_RETAKING,  /* lost by a fault; to be taken over again after a while */
     LANE_HELD,      /* a person has to act; also while it is tried again */

@@ -367,6 +367,41 @@ a_partition_without_an_end_at_the_target_waits(void **state)
     flowfix_free(&fix);
 }
 
+/* What a crash repeats is what was acknowledged and not entered: it stays
+ * bounded, and it is said why nothing moves. */
+static void
+a_ledger_that_takes_no_entries_stops_its_lane(void **state)
+{
+    struct flowfix fix;
+    struct flowfix_lines lines = { .event = "lane.stands" };
+    struct log *log;
+    struct memory_topic *topic;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    log = flowfix_count(&fix, &lines);
+    topic = memory_topic(fix.memory, "t", 1, 10, 100);
+    flowfix_start(&fix);
+    flowfix_go(&fix, 3000);
+    fix.memory->script[STORE_COMMIT].result = STORE_RETRY;
+    fix.memory->script[STORE_COMMIT].times = 100000;
+    for (int i = 0; i < 600; i++) {
+        memory_append(&topic->partition[0], 1, 100);
+        flowfix_go(&fix, 1000);
+    }
+    assert_int_equal(fix.report->lanes[0].state, LANE_STANDING);
+    assert_in_range(topic->partition[0].n_got, 20, 25);
+    assert_int_equal(fix.report->parts[0].ledger_next, 10);
+    assert_int_equal(lines.n, 1);
+    fix.memory->script[STORE_COMMIT].times = 0;
+    flowfix_go(&fix, 5000);
+    assert_int_equal(fix.report->lanes[0].state, LANE_OWNED);
+    assert_true(memory_arrived(&topic->partition[0], 0, 610));
+    assert_int_equal(memory_repeats(&topic->partition[0]), 0);
+    flowfix_free(&fix);
+    log_free(log);
+}
+
 int
 main(void)
 {
@@ -384,6 +419,7 @@ main(void)
         cmocka_unit_test(what_was_too_large_goes_on_by_itself),
         cmocka_unit_test(a_flow_goes_on_when_each_topic_may),
         cmocka_unit_test(a_partition_without_an_end_at_the_target_waits),
+        cmocka_unit_test(a_ledger_that_takes_no_entries_stops_its_lane),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,6 +88,12 @@ held_lane(struct flow_report *report)
 }
 
 static void
+standing_lane(struct flow_report *report)
+{
+    report->lanes[0].state = LANE_STANDING;
+}
+
+static void
 held_part(struct flow_report *report)
 {
     report->parts[1].state = PART_HELD;
@@ -122,6 +128,7 @@ static const struct {
     { "other agents have all of them", all_elsewhere, NULL },
     { "a lane is held", held_lane,
         "lane 1 is held: the record at 7 cannot be read" },
+    { "the ledger has just stopped to take entries", standing_lane, NULL },
     { "a partition is held", held_part, "orders 1 is held: too large" },
     { "one is held that another agent has", held_part_elsewhere, NULL },
 };
@@ -216,6 +223,10 @@ static const struct {
     { "it is being taken over for 32 s",
         { LANE_TAKING, LANE_TAKING, LANE_RETAKING, LANE_TAKING, LANE_RETAKING },
         "lane 1 could not be taken over for 32 s: no such topic" },
+    { "its ledger takes no entries for 32 s",
+        { LANE_STANDING, LANE_STANDING, LANE_STANDING, LANE_STANDING,
+            LANE_STANDING },
+        "lane 1 could not write down how far it is for 32 s: no such topic" },
     { "it was taken over in between",
         { LANE_TAKING, LANE_RETAKING, LANE_OWNED, LANE_RETAKING, LANE_TAKING },
         NULL },

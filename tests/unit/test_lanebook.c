@@ -109,10 +109,17 @@ a_commit_that_is_put_off_waits_a_second(void **state)
     lanefix_go(&fix, 5000);
     assert_in_range(fix.memory->commits - commits, 4, 6);
     assert_int_equal(lanes_state(fix.lanes, 0), LANE_OWNED);
+    lanefix_go(&fix, 10000);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_STANDING);
+    assert_non_null(strstr(lanes_reason(fix.lanes, 0),
+        "partition 0 of the ledger takes no entries, and no more is read until "
+        "it does: as the test says"));
     fix.memory->script[STORE_COMMIT].times = 0;
     lanefix_ack(&fix, 2);
     lanefix_go(&fix, 2000);
     assert_int_equal(memory_entry(fix.memory, "t", 0), 2);
+    assert_int_equal(lanes_state(fix.lanes, 0), LANE_OWNED);
+    assert_null(strstr(lanes_reason(fix.lanes, 0), "no entries"));
     lanefix_end(&fix);
 }
 

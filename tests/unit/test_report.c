@@ -16,6 +16,7 @@ test_owned_and_held(void **state)
 {
     static const size_t want[LANE_N_STATES] = {
         [LANE_OWNED] = 1,
+        [LANE_STANDING] = 1,
         [LANE_FINISHING] = 1,
     };
     struct flow_report *report = report_new(2, 2, 0);
@@ -133,7 +134,7 @@ test_names(void **state)
     static const char *const parts[] = { "waiting", "running", "paused",
         "held" };
     static const char *const lanes[] = { "elsewhere", "lost", "taking", "owned",
-        "finishing", "retaking", "held" };
+        "standing", "finishing", "retaking", "held" };
     static const char *const flows[] = { "idle", "connecting", "running",
         "paused", "held", "draining", "stopped" };
     (void)state;
