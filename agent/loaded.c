@@ -157,13 +157,30 @@ loaded_target(const struct loaded *loaded, const struct policy_flow *flow)
     return reach_cluster(reach_of(loaded, flow->to));
 }
 
+/* Of the flows that go the other way: what they bring is left out. */
+static uint64_t
+others(const struct loaded *loaded, const struct policy_flow *flow)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < loaded->policy->n_flows; i++) {
+        const struct policy_flow *back = &loaded->policy->flows[i];
+
+        if (back->from == flow->to && back->to == flow->from)
+            sum += policy_fingerprint(back) * 31 + (uint64_t)back->rename +
+                   digest_xxh64(back->separator, strlen(back->separator));
+    }
+    return sum;
+}
+
 uint64_t
 loaded_signature(const struct loaded *loaded, const struct policy_flow *flow)
 {
     char text[512];
     int len = snprintf(text, sizeof text,
         "%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRId64
-        " %d %s %d %" PRId64 " %s %" PRId64 " %d %d %" PRId64 " %" PRId64 " %d",
+        " %d %s %d %" PRId64 " %s %" PRId64 " %d %d %" PRId64 " %" PRId64
+        " %d %" PRIu64,
         flow->name, policy_fingerprint(flow),
         reach_signature(reach_of(loaded, flow->from)),
         reach_signature(reach_of(loaded, flow->to)), (int)flow->start,
@@ -171,7 +188,7 @@ loaded_signature(const struct loaded *loaded, const struct policy_flow *flow)
         flow->separator, flow->create_topics, flow->replication_factor,
         flow->compression, flow->linger_ms, (int)flow->failure_scope,
         flow->shared_target, flow->max_in_flight_bytes, flow->bytes_per_second,
-        flow->at_source);
+        flow->at_source, others(loaded, flow));
 
     assert(len > 0 && (size_t)len < sizeof text);
     return digest_xxh64(text, (size_t)len);

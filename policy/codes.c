@@ -298,6 +298,14 @@ static const struct code codes[] = {
         "It is not connected to; perhaps a flow names another one by "
         "mistake.",
         "Take it out, or use it." },
+    { "KP087", "records could come back",
+        "What another flow of the policy brought here from the target would be "
+        "there twice, or where it does not belong.  A topic whose name says so "
+        "is left out: one that the other flow gave a prefix, or that it "
+        "includes by name.  Where the names stay as they are and the patterns "
+        "of both match, nobody can tell.",
+        "Put the pattern that is shown into topics.exclude, or make the "
+        "patterns narrower." },
     { "KP090", "a file is missing",
         "The policy names a file that is not there.",
         "Put it there, or correct the path." },

@@ -97,6 +97,7 @@ resolve(struct policy *policy, struct findings *found)
         struct policy_flow *flow = &policy->flows[i];
         const struct yaml *node = yaml_find(flows, flow->name);
 
+        flow->policy = policy;
         place(policy, flow);
         inherit(&policy->placement, &flow->placement);
         read_start(flow, node, found);
@@ -185,30 +186,6 @@ policy_free(const struct policy *policy)
 }
 
 /* ---- questions -------------------------------------------------------------- */
-
-bool
-policy_flow_wants(const struct policy_flow *flow, const char *topic,
-    const char **why)
-{
-    static const char *const reasons[] = {
-        [MATCH_NO] = NULL,
-        [MATCH_YES] = NULL,
-        [MATCH_EXCLUDED] = "a pattern of topics.exclude matches it",
-        [MATCH_UNDECIDED] = "a pattern of 'topics' takes too much work to "
-                            "decide on it: write the pattern more simply",
-    };
-    enum match_answer answer = match_topic(flow->topics, topic);
-
-    if (why != NULL)
-        *why = reasons[answer];
-    return answer == MATCH_YES;
-}
-
-bool
-policy_flow_excludes(const struct policy_flow *flow, const char *topic)
-{
-    return match_topic(flow->topics, topic) == MATCH_EXCLUDED;
-}
 
 static uint64_t
 sum_of(const struct policy_list *list)

@@ -75,7 +75,8 @@ struct policy_flow {
     const char *name;
     const char *from_name, *to_name;
     const struct policy_cluster *from, *to;
-    bool at_source; /* the flow produces remotely */
+    const struct policy *policy;
+    bool at_source;              /* the flow produces remotely */
     bool at_target; /* it consumes remotely; neither: both are at this site */
 
     struct policy_list include, exclude;
@@ -133,9 +134,8 @@ struct policy *policy_parse(const char *text, size_t len, int64_t now_wall_ms,
 void policy_free(const struct policy *policy); /* NULL is fine */
 
 /* Does the flow select this source topic?  Exclude wins.  False and *why (may
- * be NULL) a constant clause: it is excluded, or it cannot be told; *why is
- * NULL when nothing includes it.  Topics that must never be forwarded are left
- * to the caller's route. */
+ * be NULL) a clause: it is excluded, cannot be told, or another flow brings it
+ * from the target; NULL: nothing includes it.  The caller's route is apart. */
 bool policy_flow_wants(const struct policy_flow *flow, const char *topic,
     const char **why);
 bool policy_flow_excludes(const struct policy_flow *flow, const char *topic);

@@ -5,6 +5,7 @@
 #include "format.h"
 #include "loopback.h"
 #include "match.h"
+#include "selection.h"
 #include "topics.h"
 #include "yaml_tree.h"
 
@@ -175,6 +176,24 @@ was_there(const struct path *path, const struct policy_cluster *cluster)
     return false;
 }
 
+/* Two flows may go there and back, and leave out what a name tells: there it
+ * counts if it goes on for ever, and KP087 says the rest. */
+static bool
+goes_round(struct path *path)
+{
+    const struct policy_flow *from_here[CIRCLE_MAX];
+
+    if (path->n == 2)
+        return topics_circle(path->flows, path->n, true, &path->looks);
+    for (size_t i = 0; i < path->n; i++) {
+        for (size_t k = 0; k < path->n; k++)
+            from_here[k] = path->flows[(i + k) % path->n];
+        if (topics_circle(from_here, path->n, false, &path->looks))
+            return true;
+    }
+    return false;
+}
+
 /* Goes on from the end of the path.  Each circle is found from its first flow
  * in the file. */
 static void
@@ -185,8 +204,7 @@ walk(struct path *path)
     const struct policy_flow *last = path->flows[path->n - 1];
 
     if (last->to == first->from) {
-        if (topics_circle(path->flows, path->n, &path->looks) &&
-            !is_spent(path))
+        if (goes_round(path) && !is_spent(path))
             refuse_circle(path);
         return;
     }
@@ -218,6 +236,42 @@ rule_no_circle(const struct judge *judge)
         path.flows[0] = flow;
         path.n = 1;
         walk(&path);
+    }
+}
+
+/* Behind the rule of circles, which says it when it goes on for ever. */
+static void
+rule_brought(const struct judge *judge, const struct policy_flow *flow)
+{
+    const struct policy *policy = judge->policy;
+    char written[600];
+    int looks = LOOKS_MAX;
+
+    for (size_t i = 0; flow->topics != NULL && i < policy->n_flows; i++) {
+        const struct policy_flow *back = &policy->flows[i];
+        const struct policy_flow *there[] = { back, flow };
+        const struct policy_flow *round[] = { back < flow ? back : flow,
+            back < flow ? flow : back };
+
+        if (back->topics == NULL || back->from == NULL || back->to == NULL ||
+            back->from != flow->to || back->to != flow->from ||
+            topics_circle(round, 2, true, &looks) ||
+            !topics_circle(there, 2, false, &looks))
+            continue;
+        selection_written(back, "", written, sizeof written);
+        findings_add(judge->found, "KP087", SEVERITY_WARNING,
+            yaml_find(judge_flow(judge, flow), "topics")->at,
+            "what '%s' (line %d) brings to '%s' could come back to '%s' by "
+            "flow '%s'",
+            back->name, judge_flow(judge, back)->key_at.line, flow->from_name,
+            flow->to_name, flow->name);
+        if (back->rename == POLICY_PREFIX)
+            findings_remedy(judge->found, "topics: {exclude: ['%s']}", written);
+        else
+            findings_remedy(judge->found,
+                "put the include patterns of '%s' word for word into "
+                "topics.exclude of '%s'",
+                back->name, flow->name);
     }
 }
 
@@ -262,6 +316,7 @@ static const struct rule {
     { "KP066", .cluster = clusterrules_networks_used },
     { "KP070", .flow = rule_two_clusters },
     { "KP071", .policy = rule_no_circle },
+    { "KP087", .flow = rule_brought },
     { "KP072", .policy = rule_apart },
     { "KP078", .flow = flowrules_separator },
     { "KP081", .flow = flowrules_replicas },

@@ -2,6 +2,7 @@
 #include "match.h"
 #include "policy.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool
@@ -72,4 +73,53 @@ selection_has(const char *text, const char *topic)
     }
     match_free(match);
     return has;
+}
+
+bool
+selection_lists(const struct policy_list *list, const char *pattern)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->items[i], pattern) == 0)
+            return true;
+    return false;
+}
+
+bool
+selection_writes(const struct policy_flow *flow, const char *pattern,
+    const char *name)
+{
+    size_t front = 0;
+    enum match_answer answer;
+
+    if (flow->rename == POLICY_IDENTITY &&
+        selection_lists(&flow->exclude, pattern))
+        return false;
+    if (name == NULL)
+        return true;
+    if (flow->rename == POLICY_PREFIX)
+        front = strlen(flow->from_name) + strlen(flow->separator);
+    if (strlen(name) <= front)
+        return false;
+    answer = match_topic(flow->topics, name + front);
+    return answer == MATCH_YES || answer == MATCH_UNDECIDED;
+}
+
+void
+selection_written(const struct policy_flow *flow, const char *pattern,
+    char *text, size_t size)
+{
+    size_t n = 0;
+
+    if (flow->rename == POLICY_IDENTITY) {
+        (void)snprintf(text, size, "%s", pattern);
+        return;
+    }
+    for (const char *at = flow->from_name; *at != '\0' && n + 5 < size; at++)
+        text[n++] = *at;
+    for (const char *at = flow->separator; *at != '\0' && n + 5 < size; at++) {
+        if (*at == '.')
+            text[n++] = '\\';
+        text[n++] = *at;
+    }
+    (void)snprintf(text + n, size - n, ".*");
 }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 struct policy_flow;
+struct policy_list;
 
 /* "" when it does not fit, or a pattern has a line break. */
 void selection_text(const struct policy_flow *flow, char *text, size_t size);
@@ -20,5 +21,18 @@ void selection_text(const struct policy_flow *flow, char *text, size_t size);
 /* Is the topic selected by what the text says?  True as well when that cannot
  * be told: the text may come from anywhere. */
 bool selection_has(const char *text, const char *topic);
+
+/* Is the pattern in the list, word for word? */
+bool selection_lists(const struct policy_list *list, const char *pattern);
+
+/* False when it is shown that the flow writes nothing that `pattern` matches,
+ * or no topic `name`; that may be NULL. */
+bool selection_writes(const struct policy_flow *flow, const char *pattern,
+    const char *name);
+
+/* A pattern for all that the flow writes out of what `pattern` includes: in
+ * topics.exclude of another one it says that nothing of it is taken. */
+void selection_written(const struct policy_flow *flow, const char *pattern,
+    char *text, size_t size);
 
 #endif

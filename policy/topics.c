@@ -1,6 +1,7 @@
 #include "topics.h"
 
 #include "match.h"
+#include "selection.h"
 #include "yaml_tree.h"
 
 #include <stdio.h>
@@ -259,15 +260,6 @@ compile_list(const struct policy_flow *flow, struct match *match,
     }
 }
 
-static bool
-is_listed(const struct policy_list *list, const char *pattern)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (strcmp(list->items[i], pattern) == 0)
-            return true;
-    return false;
-}
-
 /* A name that is included by itself and excluded, or a pattern that is in both
  * lists: one of the two is wrong. */
 static void
@@ -279,8 +271,8 @@ judge_names(const struct policy_flow *flow, const struct yaml *list,
     for (const struct yaml *item = list != NULL ? list->first : NULL;
          item != NULL; item = item->next) {
         if (item->kind != YAML_TEXT ||
-            !(is_listed(&flow->exclude, item->text) ||
-                is_listed(&flow->exclude, ".*") ||
+            !(selection_lists(&flow->exclude, item->text) ||
+                selection_lists(&flow->exclude, ".*") ||
                 (match_stem(item->text, stem, sizeof stem) &&
                     match_topic(flow->topics, stem) == MATCH_EXCLUDED)))
             continue;
@@ -414,8 +406,8 @@ meet(const struct policy_flow *a, const char *pattern_a,
 
     if (same_names(a, b) &&
         (names_a.exact || names_b.exact || /* names_meet() has looked */
-            is_listed(&a->exclude, pattern_b) ||
-            is_listed(&b->exclude, pattern_a)))
+            selection_lists(&a->exclude, pattern_b) ||
+            selection_lists(&b->exclude, pattern_a)))
         return false;
     rename_all(a, &out_a);
     rename_all(b, &out_b);
@@ -437,9 +429,9 @@ topics_meet(const struct policy_flow *a, const struct policy_flow *b)
 
 struct walk {
     const struct policy_flow *const *flows;
-    size_t n;
-    int steps;  /* left; without any, nothing is shown */
-    int *total; /* the same of all walks */
+    size_t n, last; /* what passes that one shows it */
+    int steps;      /* left; without any, nothing is shown */
+    int *total;     /* the same of all walks */
 };
 
 static bool
@@ -447,6 +439,7 @@ circle_from(struct walk *walk, size_t at, const char *came_by,
     const struct names *names)
 {
     const struct policy_flow *flow = walk->flows[at % walk->n];
+    char written[MATCH_PATTERN_MAX + 1];
     struct names through;
 
     for (size_t i = 0; i < flow->include.n; i++) {
@@ -454,25 +447,28 @@ circle_from(struct walk *walk, size_t at, const char *came_by,
 
         if (walk->steps-- <= 0 || (*walk->total)-- <= 0)
             return true;
-        if (came_by != NULL && is_listed(&flow->exclude, came_by))
+        if (came_by != NULL && selection_lists(&flow->exclude, came_by))
             return false;
-        if (!passes(flow, pattern, names, &through))
+        if (!passes(flow, pattern, names, &through) ||
+            (at > 0 && !selection_writes(walk->flows[(at - 1) % walk->n],
+                           pattern, through.exact ? through.stem : NULL)))
             continue;
-        if (at == walk->n)
+        if (at == walk->last)
             return true;
         rename_all(flow, &through);
-        if (circle_from(walk, at + 1,
-                flow->rename == POLICY_IDENTITY ? pattern : NULL, &through))
+        selection_written(flow, pattern, written, sizeof written);
+        if (circle_from(walk, at + 1, written, &through))
             return true;
     }
     return false;
 }
 
 bool
-topics_circle(const struct policy_flow *const *flows, size_t n, int *steps)
+topics_circle(const struct policy_flow *const *flows, size_t n, bool again,
+    int *steps)
 {
     const struct names all = { .stem = "", .exact = false };
-    struct walk walk = { flows, n, 20000, steps };
+    struct walk walk = { flows, n, again ? n : n - 1, 20000, steps };
 
     return circle_from(&walk, 0, NULL, &all);
 }

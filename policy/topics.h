@@ -24,9 +24,10 @@ bool topics_meet(const struct policy_flow *a, const struct policy_flow *b);
 
 /* True unless it can be shown that no record comes back to where it was by
  * going through these flows one after another; each begins at the cluster
- * where the one before ends, and the last ends where the first begins.  Takes
- * what it needs of *steps; nothing can be shown without. */
-bool topics_circle(const struct policy_flow *const *flows, size_t n,
+ * where the one before ends, and the last ends where the first begins.  With
+ * `again` it counts only if the first flow takes it once more.  Takes what it
+ * needs of *steps; nothing can be shown without. */
+bool topics_circle(const struct policy_flow *const *flows, size_t n, bool again,
     int *steps);
 
 #endif

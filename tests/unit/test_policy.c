@@ -187,6 +187,47 @@ test_wants(void **state)
     policy_free(policy);
 }
 
+/* "telemetry" makes plant7.orders at the cloud; this flow comes back. */
+static void
+test_what_is_brought(void **state)
+{
+    static const struct {
+        const char *label, *rename, *topic;
+        bool want;
+    } cases[] = {
+        { "what was brought", "{policy: identity}", "plant7.orders", false },
+        { "the prefix on what is not brought", "{policy: identity}",
+            "plant7.sales", true },
+        { "what only begins alike", "{policy: identity}", "plant7orders",
+            true },
+        { "the name there", "{policy: identity}", "orders", true },
+        { "by prefixes both ways", "{policy: prefix}", "plant7.orders", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N(cases); i++) {
+        char more[300];
+        const char *why = NULL;
+        struct policy *policy;
+        bool wants;
+
+        (void)snprintf(more, sizeof more,
+            "    errors.tolerance: none\n"
+            "  back:\n    from: cloud\n    to: plant7\n"
+            "    topics: {include: ['.*']}\n    rename: %s\n",
+            cases[i].rename);
+        policy = parse_changed("    errors.tolerance: none\n", more);
+        wants = policy_flow_wants(&policy->flows[1], cases[i].topic, &why);
+        if (wants != cases[i].want)
+            fail_msg("%s: %d", cases[i].label, wants);
+        assert_true(
+            wants || strstr(why, "would come back to where they were") != NULL);
+        /* by a pattern that may have it, and not by name */
+        assert_true(policy_flow_wants(&policy->flows[0], "orders", NULL));
+        policy_free(policy);
+    }
+}
+
 static uint64_t
 fingerprint(const char *topics)
 {
@@ -286,6 +327,7 @@ main(void)
         cmocka_unit_test(test_flows_in_their_place),
         cmocka_unit_test(test_start),
         cmocka_unit_test(test_wants),
+        cmocka_unit_test(test_what_is_brought),
         cmocka_unit_test(test_fingerprint),
         cmocka_unit_test(test_what_is_in_force),
         cmocka_unit_test(test_other_files),

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "match.h"
 #include "policy.h"
 #include "selection.h"
 
@@ -70,6 +71,48 @@ what_cannot_be_told_is_selected(void **state)
     }
 }
 
+/* What is shown of what a flow writes, and the pattern for all of it. */
+static void
+what_a_flow_writes(void **state)
+{
+    static const char *include[] = { "t\\..*" };
+    static const char *exclude[] = { "t\\.x" };
+    static const struct {
+        enum policy_rename rename;
+        const char *separator, *pattern, *name, *all;
+        bool writes;
+    } cases[] = {
+        { POLICY_IDENTITY, ".", "t.*", "t.a", "t\\..*", true },
+        { POLICY_IDENTITY, ".", "t.*", "t.x", "t\\..*", false },
+        { POLICY_IDENTITY, ".", "t\\.x", NULL, "t\\..*", false },
+        { POLICY_PREFIX, ".", ".*", "plant7.t.a", "plant7\\..*", true },
+        { POLICY_PREFIX, ".", ".*", "plant7.t.x", "plant7\\..*", false },
+        { POLICY_PREFIX, ".", "t\\.x", NULL, "plant7\\..*", true },
+        { POLICY_PREFIX, "-_", ".*", "plant7", "plant7-_.*", false },
+    };
+    struct match *match = match_new(&(struct err){ 0 });
+    struct policy_flow flow = { .from_name = "plant7",
+        .topics = match,
+        .include = { include, 1 },
+        .exclude = { exclude, 1 } };
+    char text[64];
+    size_t at;
+
+    (void)state;
+    assert_true(match_add(match, include[0], false, &at, &(struct err){ 0 }));
+    assert_true(match_add(match, exclude[0], true, &at, &(struct err){ 0 }));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        flow.rename = cases[i].rename;
+        flow.separator = cases[i].separator;
+        if (selection_writes(&flow, cases[i].pattern, cases[i].name) !=
+            cases[i].writes)
+            fail_msg("row %zu", i);
+        selection_written(&flow, include[0], text, sizeof text);
+        assert_string_equal(text, cases[i].all);
+    }
+    match_free(match);
+}
+
 int
 main(void)
 {
@@ -77,6 +120,7 @@ main(void)
         cmocka_unit_test(it_says_what_the_policy_says),
         cmocka_unit_test(what_does_not_fit_is_not_told),
         cmocka_unit_test(what_cannot_be_told_is_selected),
+        cmocka_unit_test(what_a_flow_writes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -163,6 +163,34 @@ static const struct {
         "from: cloud\n    to: plant7\n"
         "    topics: {include: ['plant7\\.orders']}\n"
         "    rename: {policy: identity}",
+        "KP087" },
+    { "everything is sent back, prefixes too", "{include: ['tank\\..*']}",
+        "from: cloud\n    to: plant7\n    topics: {include: ['.*']}\n"
+        "    rename: {policy: identity}",
+        "KP087 KP087" },
+    { "the same without what would be mixed", "{include: ['tank\\..*']}",
+        "from: cloud\n    to: plant7\n"
+        "    topics: {include: ['.*'], exclude: ['tank\\..*']}\n"
+        "    rename: {policy: identity}",
+        "KP087" },
+    { "the same without the prefix, too", "{include: ['tank\\..*']}",
+        "from: cloud\n    to: plant7\n"
+        "    topics: {include: ['.*'], "
+        "exclude: ['tank\\..*', 'plant7\\..*']}\n"
+        "    rename: {policy: identity}",
+        "" },
+    { "names with the prefix that nobody brings", "{include: ['tank\\..*']}",
+        "from: cloud\n    to: plant7\n"
+        "    topics: {include: ['plant7\\.commands\\..*']}\n"
+        "    rename: {policy: identity}",
+        "" },
+    { "everything, what comes without a prefix too", "{include: ['.*']}",
+        "from: cloud\n    to: plant7\n    topics: {include: [commands]}\n"
+        "    rename: {policy: identity}",
+        "KP087" },
+    { "the same without that", "{include: ['.*'], exclude: [commands]}",
+        "from: cloud\n    to: plant7\n    topics: {include: [commands]}\n"
+        "    rename: {policy: identity}",
         "" },
     { "a prefix that is sent back and taken again",
         "{include: [orders, 'plant7\\..*']}",
@@ -227,6 +255,9 @@ test_circles_without_names(void **state)
     char *circle = policyfix_change(path, NULL,
         "  across:\n    from: hub\n    to: plant7\n"
         "    topics: {include: [orders, x]}\n    rename: {policy: identity}\n");
+    char *prefix = policyfix_change(circle,
+        "    rename: {policy: identity}\n    errors.tol", "    errors.tol");
+    char *apart = policyfix_change(prefix, "[orders, x]", "[x]");
     char *slow = policyfix_change(path, NULL, SLOW);
     char *cut =
         policyfix_change(circle, "['o.*']", "['o.*'], exclude: [orders]");
@@ -236,6 +267,10 @@ test_circles_without_names(void **state)
     policyfix_expect("what cannot be asked is no circle as well", slow,
         "KP085");
     policyfix_expect("three clusters", circle, "KP071");
+    policyfix_expect("three clusters, once and not again", prefix, "KP071");
+    policyfix_expect("three clusters, other names", apart, "");
+    free(apart);
+    free(prefix);
     policyfix_expect("excluded on the way", cut, "");
     free(slow);
     free(cut);
