@@ -43,7 +43,8 @@ report_one(const struct flow *flow, const struct part *part,
                                       : lanes_reason(flow->lanes, part->lane));
     else if (to->state == PART_WAITING)
         (void)snprintf(to->reason, sizeof to->reason, "%s",
-            part->topic->reason[0] == '\0' && part->doubted
+            part->topic->reason[0] == '\0' &&
+                    (part->doubted || part->phase == PHASE_RESOLVING)
                 ? part->reason
                 : part->topic->reason);
     else if (to->state == PART_RUNNING)

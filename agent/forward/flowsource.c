@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 #define ENDS_MS 10000
-#define SURE_MS 1000 /* between lists that are asked for first records */
+#define UNLED_MS 10000 /* a leader that answers does so at once */
+#define SURE_MS 1000   /* between lists that are asked for first records */
 
 void
 flowsource_hold(struct flow *flow, struct part *part, const char *why)
@@ -178,6 +179,39 @@ flowsource_tell(struct flow *flow, int32_t number)
                 part->topic->name, part->partition, part->entry.next_offset);
 }
 
+/* Said once for a topic, and when it is over. */
+static void
+note_unled(struct flow *flow, int64_t now_ms)
+{
+    for (size_t i = 0; i < parts_count(flow->parts); i++) {
+        struct part *part = parts_at(flow->parts, (int32_t)i);
+
+        if (part->phase != PHASE_RESOLVING ||
+            now_ms - part->asked_ms < UNLED_MS)
+            continue;
+        (void)snprintf(part->reason, sizeof part->reason,
+            "the leader of this partition at %s does not say where it begins: "
+            "whoever runs that cluster has to bring the broker back; it is "
+            "asked until it answers, and then goes on by itself",
+            flow->from);
+        if (part->topic->unled_ms == 0)
+            LOG(flow->o.log, LEVEL_WARN, "source.stands",
+                kv_str("flow", flow->name), kv_str("topic", part->topic->name),
+                kv_int("partition", part->partition),
+                kv_str("why", part->reason));
+        part->topic->unled_ms = now_ms;
+    }
+    for (struct topic *topic = parts_topics(flow->parts); topic != NULL;
+         topic = topic->next) {
+        if (topic->unled_ms == 0 || topic->unled_ms == now_ms)
+            continue;
+        topic->unled_ms = 0;
+        LOG(flow->o.log, LEVEL_INFO, "source.moves", kv_str("flow", flow->name),
+            kv_str("topic", topic->name),
+            kv_str("why", "no partition of it waits for its leader here"));
+    }
+}
+
 void
 flowsource_tick(struct flow *flow, int64_t now_ms)
 {
@@ -185,6 +219,8 @@ flowsource_tick(struct flow *flow, int64_t now_ms)
         return;
     flow->ends_at_ms = now_ms + ENDS_MS;
     flow->o.source.ops->ask_ends(flow->o.source.self);
+    if (flow->source_link == FLOW_LINK_UP) /* else it is said of all of it */
+        note_unled(flow, now_ms);
 }
 
 bool
@@ -226,6 +262,8 @@ flowsource_resolve(void *ctx, struct part *part, enum start start,
 {
     struct flow *flow = ctx;
 
+    part->asked_ms = clock_mono_ms(flow->o.clock);
+    part->reason[0] = '\0';
     if (!flow->o.source.ops->resolve(flow->o.source.self, part->number,
             part->topic->name, part->partition, start, wall_ms))
         part->phase = PHASE_IDLE;

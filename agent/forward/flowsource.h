@@ -17,7 +17,8 @@ struct flow;
 /* Takes in what the source has to say; gives whether it was anything. */
 bool flowsource_events(struct flow *flow, int64_t now_ms);
 
-/* Asks for ends when that is due. */
+/* Asks for ends when that is due, and says which partitions' leaders have not
+ * told where to begin. */
 void flowsource_tick(struct flow *flow, int64_t now_ms);
 
 /* A partition that the source does not read (any more), and a person has to

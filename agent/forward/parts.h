@@ -46,6 +46,9 @@ struct topic {
                                    * topic of the name (flowsource.h) */
     int64_t sure_by;              /* the list, by its number, that says so; 0:
                                    * no record came yet */
+    int64_t unled_ms;             /* a partition of it waits for its leader at
+                                   * the source: when that was last seen; 0:
+                                   * none does */
     bool missed;                  /* it is not, and the ledger knows it */
     int missing;                  /* so many lists in a row missed it; from
                                    * TOPIC_MISSING on it counts as gone */
@@ -80,6 +83,7 @@ struct part {
     bool circles;        /* held since its topic goes in a circle */
     bool gone;           /* the target ends before what it acknowledged */
     bool doubted;        /* it may, and is asked again: not opened, `reason` */
+    int64_t asked_ms;    /* RESOLVING: since when */
     int64_t short_ms;    /* since when it said so; 0: it did not */
     int64_t source_end, source_high; /* REPORT_UNKNOWN before asked */
     int64_t lost_to;         /* offsets before it are counted as lost already */

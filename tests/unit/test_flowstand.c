@@ -402,6 +402,45 @@ a_ledger_that_takes_no_entries_stops_its_lane(void **state)
     log_free(log);
 }
 
+/* The log says it once for a topic, the status with each partition. */
+static void
+a_leader_that_is_away_from_the_beginning_is_said(void **state)
+{
+    struct flowfix_lines stands = { .event = "source.stands" };
+    struct memory_topic *topic;
+    struct flowfix fix;
+    struct log *log;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    log = flowfix_count(&fix, &stands);
+    topic = memory_topic(fix.memory, "t", 3, 10, 100);
+    topic->partition[1].leaderless = topic->partition[2].leaderless = true;
+    flowfix_start(&fix);
+    assert_string_equal(flowfix_part(&fix, "t", 1)->reason, "");
+    for (int32_t i = 1; i <= 2; i++) {
+        flowfix_go(&fix, 30000);
+        assert_int_equal(stands.n, 1);
+        assert_int_equal(flowfix_part(&fix, "t", i)->state, PART_WAITING);
+        assert_string_equal(flowfix_part(&fix, "t", i)->reason,
+            "the leader of this partition at plant does not say where it "
+            "begins: whoever runs that cluster has to bring the broker "
+            "back; "
+            "it is asked until it answers, and then goes on by itself");
+    }
+    stands = (struct flowfix_lines){ .event = "source.moves" };
+    topic->partition[2].leaderless = false;
+    flowfix_go(&fix, 30000);
+    assert_string_equal(flowfix_part(&fix, "t", 2)->reason, "");
+    assert_int_equal(stands.n, 0);
+    topic->partition[1].leaderless = false;
+    flowfix_go(&fix, 30000);
+    assert_string_equal(flowfix_part(&fix, "t", 1)->reason, "");
+    assert_int_equal(stands.n, 1);
+    flowfix_free(&fix);
+    log_free(log);
+}
+
 int
 main(void)
 {
@@ -420,6 +459,7 @@ main(void)
         cmocka_unit_test(a_flow_goes_on_when_each_topic_may),
         cmocka_unit_test(a_partition_without_an_end_at_the_target_waits),
         cmocka_unit_test(a_ledger_that_takes_no_entries_stops_its_lane),
+        cmocka_unit_test(a_leader_that_is_away_from_the_beginning_is_said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
