@@ -239,12 +239,9 @@ static const struct field limits_rows[] = {
     { "max_in_flight", FIELD_BYTES, AT(policy_flow, max_in_flight_bytes),
         .fallback = "64MiB", .min = MIB, .max = 16 * GIB,
         .help = "Memory for records read and not yet acknowledged, prefetch "
-                "included; when it is used up, the source is not polled; not "
-                "bounded is what one compressed answer of each source broker "
-                "unpacks to: it has a 48th of this (128KiB at least; from "
-                "another site a twelfth, 1MiB at least) or one batch of a "
-                "producer, and kedge_bytes_read_total by "
-                "kedge_bytes_fetched_total is the ratio." },
+                "included; when it is used up, the source is not polled; on "
+                "top comes what one compressed batch of a producer, from each "
+                "source broker, unpacks to." },
     { "bytes_per_second", FIELD_BYTES, AT(policy_flow, bytes_per_second),
         .nothing = "unlimited", .fallback = "unlimited", .min = KIB,
         .max = 1024 * GIB,

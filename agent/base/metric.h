@@ -23,7 +23,7 @@ enum metric_kind { METRIC_COUNTER, METRIC_GAUGE };
         "Bytes of keys, values and headers read from the source cluster.")     \
     ROW(BYTES_FETCHED, "kedge_bytes_fetched_total", METRIC_COUNTER,            \
         "Bytes of the source cluster's answers as they came, compressed or "   \
-        "not: bytes read by these is what one unpacks to.")                    \
+        "not; what found no room unpacked is fetched, and counted, again.")    \
     ROW(RECORDS_ACKED, "kedge_records_acked_total", METRIC_COUNTER,            \
         "Records that the target cluster has acknowledged with acks=all.")     \
     ROW(BYTES_ACKED, "kedge_bytes_acked_total", METRIC_COUNTER,                \

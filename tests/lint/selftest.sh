@@ -306,6 +306,20 @@ int cnd_timedwait_ms(cnd_t *cnd, mtx_t *mtx, int timeout_ms) {
                 ret                = cnd_timedwait(cnd, mtx, &ts);
 }
 C
+    cat >src/rdkafka_msgset_reader.c <<'C'
+static rd_kafka_resp_err_t
+rd_kafka_msgset_reader_msgs_v2(rd_kafka_msgset_reader_t *msetr);
+static rd_kafka_resp_err_t
+rd_kafka_msgset_reader(rd_kafka_msgset_reader_t *msetr) {
+        do {
+                err = reader[(int)MagicByte](msetr);
+        } while (!err && rd_slice_remains(&rkbuf->rkbuf_reader) > 0);
+}
+static rd_kafka_resp_err_t
+rd_kafka_msgset_reader_run(rd_kafka_msgset_reader_t *msetr) {
+        err = rd_kafka_msgset_reader(msetr);
+}
+C
 }
 patch=$root/installers/librdkafka-patch
 took() { # FILE TEXT TIMES
@@ -326,6 +340,7 @@ took tinycthread.c 'pthread_condattr_setclock(&attr, CLOCK_MONOTONIC)' 1
 took tinycthread.c 'pthread_cond_init(cond, &attr)' 1
 took tinycthread_extra.c 'clock_gettime(CLOCK_MONOTONIC, &ts)' 1
 took tinycthread_extra.c 'tv\.tv_\|timeval' 0
+took rdkafka_msgset_reader.c 'rd_kafka_msgset_reader_is_full(' 3
 misfits "not twice"
 while read -r file gone; do
     library
@@ -345,6 +360,10 @@ rdkafka_admin.c coordinator response
 rdkafka_offset.c offset_reset_op_cb
 rdkafka_offset.c offset_validate_op_cb
 rdkafka_offset.c toppar_lock
+rdkafka_msgset_reader.c reader_msgs_v2
+rdkafka_msgset_reader.c reader_run
+rdkafka_msgset_reader.c err = rd_kafka_msgset_reader
+rdkafka_msgset_reader.c rd_slice_remains
 tinycthread.c pthread_cond_init
 tinycthread.c pthread_cond_timedwait
 tinycthread.c int cnd_init
