@@ -21,8 +21,9 @@ struct klane {
     rd_kafka_t *rk;
     rd_kafka_topic_t *topic;
     rd_kafka_queue_t *events;
+    /* Until something works again. */
     char heard[256]; /* the newest error the client told, for time-outs */
-    rd_kafka_resp_err_t refused; /* one that only a person can mend */
+    rd_kafka_resp_err_t refused; /* it is one that only a person can mend */
 };
 
 /* One transaction under way. */
@@ -53,6 +54,14 @@ klane_new(const struct kledger_options *options, int32_t number,
     return lane;
 }
 
+/* What was refused before was of one connection, or is mended. */
+static void
+works(struct klane *lane)
+{
+    lane->heard[0] = '\0';
+    lane->refused = RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
 void
 klane_close(struct klane *lane)
 {
@@ -68,8 +77,7 @@ klane_close(struct klane *lane)
     lane->topic = NULL;
     lane->events = NULL;
     lane->rk = NULL;
-    lane->heard[0] = '\0';
-    lane->refused = RD_KAFKA_RESP_ERR_NO_ERROR;
+    works(lane);
 }
 
 void
@@ -122,6 +130,10 @@ say_unanswered(const struct klane *lane, struct err *err, const char *what)
 {
     if (kconf_distrusts(lane->rk, err))
         return;
+    if (lane->refused != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        kconf_err(err, lane->refused, lane->heard);
+        return;
+    }
     err_set_retry(err, ERR_NET, "%s: no answer within %lld ms%s%s", what,
         (long long)lane->o->step_ms, lane->heard[0] != '\0' ? "; " : "",
         lane->heard);
@@ -130,8 +142,7 @@ say_unanswered(const struct klane *lane, struct err *err, const char *what)
 static bool
 over(const struct txn *txn)
 {
-    return txn->lane->refused != RD_KAFKA_RESP_ERR_NO_ERROR ||
-           clock_mono_ms(txn->lane->o->clock) >= txn->deadline_ms ||
+    return clock_mono_ms(txn->lane->o->clock) >= txn->deadline_ms ||
            kworker_cancelled(txn->job);
 }
 
@@ -151,12 +162,16 @@ take_reports(struct txn *txn, rd_kafka_event_t *event)
     }
 }
 
-/* Errors that come by themselves; most of them pass. */
+/* Errors that come by themselves; most of them pass, and do not hide one that
+ * does not. */
 static void
 hear(struct klane *lane, rd_kafka_event_t *event)
 {
     rd_kafka_resp_err_t code = rd_kafka_event_error(event);
 
+    if (lane->refused != RD_KAFKA_RESP_ERR_NO_ERROR &&
+        klane_judge(code) != STORE_REFUSED)
+        return;
     (void)snprintf(lane->heard, sizeof lane->heard, "%s",
         rd_kafka_event_error_string(event));
     if (klane_judge(code) == STORE_REFUSED)
@@ -222,11 +237,13 @@ klane_open(struct klane *lane, const struct kjob *job, struct err *err)
         rd_kafka_error_destroy(error);
         error = rd_kafka_init_transactions(lane->rk, SLICE_MS);
         serve(&txn, 0);
-        again =
-            error != NULL && rd_kafka_error_is_retriable(error) && !over(&txn);
+        again = error != NULL && rd_kafka_error_is_retriable(error) &&
+                lane->refused == RD_KAFKA_RESP_ERR_NO_ERROR && !over(&txn);
     }
-    if (error == NULL)
+    if (error == NULL) {
+        works(lane);
         return STORE_DONE;
+    }
     result = klane_judge(rd_kafka_error_code(error));
     if (lane->refused != RD_KAFKA_RESP_ERR_NO_ERROR) {
         kconf_err(err, lane->refused, lane->heard);
@@ -415,7 +432,9 @@ klane_commit(struct klane *lane, const struct kjob *job,
         return result;
     }
     result = send_all(&txn, batch) ? finish(&txn) : give_up(&txn);
-    if (result == STORE_DONE)
+    if (result == STORE_DONE) {
+        works(lane);
         *offset = txn.first;
+    }
     return result;
 }
