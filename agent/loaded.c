@@ -111,19 +111,17 @@ loaded_digest(const struct loaded *loaded)
     return loaded->digest;
 }
 
-bool
-loaded_is_file(const char *path, const char *digest)
+void
+loaded_file_digest(const char *path, char digest[LOADED_DIGEST_SIZE])
 {
-    char now[LOADED_DIGEST_SIZE];
     size_t len = 0;
     struct err err;
     char *text = file_read(path, POLICY_BYTES_MAX, &len, &err);
 
-    if (text == NULL)
-        return false;
-    digest_sha256(now, text, len);
+    digest[0] = '\0';
+    if (text != NULL)
+        digest_sha256(digest, text, len);
     free(text);
-    return strcmp(now, digest) == 0;
 }
 
 const struct policy_flow *

@@ -44,9 +44,8 @@ void loaded_drop(struct loaded *loaded);           /* one less; NULL is fine */
 const struct policy *loaded_policy(const struct loaded *loaded);
 const char *loaded_digest(const struct loaded *loaded); /* of the file */
 
-/* Is what is in the file now what has this digest?  False when it cannot be
- * read. */
-bool loaded_is_file(const char *path, const char *digest);
+/* Of what is in the file now; "" when it cannot be read. */
+void loaded_file_digest(const char *path, char digest[LOADED_DIGEST_SIZE]);
 
 /* The flow of this name, or NULL. */
 const struct policy_flow *loaded_flow(const struct loaded *loaded,

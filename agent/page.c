@@ -302,7 +302,7 @@ page_text(FILE *out, const struct view_agent *agent)
     (void)fprintf(out, ", up %s\npolicy ", up);
     put_plain(out, agent->policy);
     (void)fprintf(out, " sha256:%.16s\n", agent->digest);
-    if (agent->edited)
+    if (agent->edited && !agent->refused)
         note_text(out, "the policy file was edited",
             "SIGHUP brings it into force");
     if (agent->note != NULL)
@@ -339,7 +339,7 @@ head_html(FILE *out, const struct view_agent *agent)
     (void)fputs("</code>, SHA-256 <code>", out);
     put_html(out, agent->digest);
     (void)fputs("</code></p>\n", out);
-    if (agent->edited)
+    if (agent->edited && !agent->refused)
         (void)fputs("<p class=\"no\">The policy file was edited: SIGHUP "
                     "brings it into force.</p>\n",
             out);

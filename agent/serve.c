@@ -19,6 +19,7 @@ struct serve {
     struct view_agent agent; /* the flows are filled in for each answer */
     char digest[LOADED_DIGEST_SIZE];
     char note[256];
+    char refused[LOADED_DIGEST_SIZE]; /* of the file when `note` was made */
 };
 
 struct serve *
@@ -59,6 +60,7 @@ serve_note(struct serve *serve, const char *why)
     serve->agent.note = why == NULL ? NULL : serve->note;
     (void)snprintf(serve->note, sizeof serve->note, "%s",
         why == NULL ? "" : why);
+    loaded_file_digest(serve->agent.policy, serve->refused);
 }
 
 /* The agent as it is now. */
@@ -75,7 +77,12 @@ look(struct serve *serve)
 static const struct view_agent *
 look_at_file(struct serve *serve)
 {
-    serve->agent.edited = !loaded_is_file(serve->agent.policy, serve->digest);
+    char now[LOADED_DIGEST_SIZE];
+
+    loaded_file_digest(serve->agent.policy, now);
+    serve->agent.edited = strcmp(now, serve->digest) != 0;
+    serve->agent.refused =
+        serve->agent.note != NULL && strcmp(now, serve->refused) == 0;
     return look(serve);
 }
 

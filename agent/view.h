@@ -35,6 +35,7 @@ struct view_agent {
     const char *policy, *digest; /* path, and SHA-256 of what is in force */
     const char *note; /* of the last reload that was refused; NULL: none */
     bool edited;      /* the file is not the one in force any more */
+    bool refused;     /* and it is the one that `note` speaks of */
     int64_t started_wall_ms, now_wall_ms;
     const struct view_flow *flows;
     size_t n_flows;

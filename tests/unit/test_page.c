@@ -141,6 +141,22 @@ edited(struct flow_report *report, struct view_flow *flow,
 }
 
 static void
+edited_again(struct flow_report *report, struct view_flow *flow,
+    struct view_agent *agent)
+{
+    edited(report, flow, agent);
+    refused_reload(report, flow, agent);
+}
+
+static void
+edited_and_refused(struct flow_report *report, struct view_flow *flow,
+    struct view_agent *agent)
+{
+    edited_again(report, flow, agent);
+    agent->refused = true;
+}
+
+static void
 bad_text(struct flow_report *report, struct view_flow *flow,
     struct view_agent *agent)
 {
@@ -200,6 +216,12 @@ static const struct {
     { "a policy file that was edited", edited,
         "  the policy file was edited: SIGHUP brings it into force\n",
         "not ready" },
+    { "one that was edited since it was refused", edited_again,
+        "  the policy file was edited: SIGHUP brings it into force\n  the last "
+        "reload was refused",
+        "not ready" },
+    { "one that was refused as it is", edited_and_refused,
+        "  the last reload was refused: it has 3 findings\n", "SIGHUP" },
     { "a text that would clear the screen", bad_text,
         "  held: orders 0: ?[2J<script>&\"?\n", "\x1b" },
 };
@@ -297,6 +319,8 @@ test_html(void **state)
             "The last reload was refused: it has 3 findings", "held:" },
         { "a policy file that was edited", edited, "The policy file was edited",
             "held:" },
+        { "one that was refused as it is", edited_and_refused,
+            "The last reload was refused", "SIGHUP" },
         { "before the first report", no_report, "<td>starting</td>", "held:" },
     };
 

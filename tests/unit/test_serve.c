@@ -212,11 +212,14 @@ test_edited_policy_is_shown(void **state)
 {
     static const struct {
         const char *label, *text; /* NULL: the file is removed */
-        bool want;
+        bool refused, want;
     } rows[] = {
-        { "as it was", AGENTFIX_FLOW("a", "x") AGENTFIX_FLOW("b", "y"), false },
-        { "edited", AGENTFIX_FLOW("a", "x"), true },
-        { "gone", NULL, true },
+        { "as it was", AGENTFIX_FLOW("a", "x") AGENTFIX_FLOW("b", "y"), false,
+            false },
+        { "edited", AGENTFIX_FLOW("a", "x"), false, true },
+        { "refused as it is", AGENTFIX_FLOW("a", "x"), true, false },
+        { "edited once more", AGENTFIX_FLOW("b", "x"), false, true },
+        { "gone", NULL, false, true },
     };
     struct place place;
     struct clock clock;
@@ -231,6 +234,8 @@ test_edited_policy_is_shown(void **state)
             agentfix_write(&place.fix, rows[i].text);
         else
             assert_int_equal(unlink(place.fix.path), 0);
+        if (rows[i].refused)
+            serve_note(place.serve, "it has 3 findings");
         (void)ask(&place, "GET", "/", &body);
         assert_int_equal(strstr(body, "was edited") != NULL, rows[i].want);
         free(body);
