@@ -256,8 +256,12 @@ static const struct code codes[] = {
         "Correct it at the place that is shown.  Write it in 'single quotes', "
         "in which a backslash is a backslash." },
     { "KP075", "a wildcard where a regular expression is needed",
-        "'*' repeats what stands before it; by itself it means nothing.",
-        "Write '.*' for any text." },
+        "'*', '+' and '?' say how often what is before them stands: 'tank*' "
+        "matches tan, "
+        "tank and tankk, and 'batch?' matches batc.  By itself '*' means "
+        "nothing.",
+        "Write '.*' for any text and '.' for one character: 'tank.*'.  Where a "
+        "letter is to be repeated, put it into brackets: 'order(s)?'." },
     { "KP076", "a dot that matches any character",
         "'plant.orders' also matches plantXorders and plant-orders.",
         "Write '\\.' for a dot: 'plant\\.orders'." },
@@ -293,7 +297,7 @@ static const struct code codes[] = {
     { "KP085", "patterns that take too much work",
         "A pattern that tries the same letters in many ways may need longer "
         "for one name than the whole policy may.",
-        "Write it more simply: 'a+b' for '(a+)+b', or a list of names." },
+        "Write it more simply: '[a]+b' for '(a+)+b', or a list of names." },
     { "KP086", "a cluster that no flow uses",
         "It is not connected to; perhaps a flow names another one by "
         "mistake.",

@@ -1,5 +1,6 @@
 #include "match.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -301,6 +302,22 @@ skip_piece(const char *at)
     if (*at == '(' || *at == '[' || *at == '{')
         return skip_brackets(at);
     return at + (*at == '\\' && at[1] != '\0' ? 2 : 1);
+}
+
+const char *
+match_glob(const char *pattern)
+{
+    const char *next;
+
+    if (strstr(pattern, "\\Q") != NULL)
+        return NULL;
+    for (const char *at = pattern; *at != '\0'; at = next) {
+        next = skip_piece(at);
+        if ((isalnum((unsigned char)*at) || *at == '-' || *at == '_') &&
+            *next != '\0' && strchr("*+?", *next) != NULL)
+            return next;
+    }
+    return NULL;
 }
 
 void

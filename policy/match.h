@@ -51,6 +51,11 @@ enum match_answer match_topic(const struct match *match, const char *topic);
  * than it could be, and never longer. */
 bool match_stem(const char *pattern, char *stem, size_t size);
 
+/* The '*', '+' or '?' that repeats one letter, digit, '-' or '_', as in a
+ * pattern for a shell; in a class, a group or behind \Q it is meant.  NULL:
+ * there is none. */
+const char *match_glob(const char *pattern);
+
 /* The same for what every name ends with; "" where it cannot be told. */
 void match_tail(const char *pattern, char *tail, size_t size);
 

@@ -75,7 +75,7 @@ struct policy_flow {
     const char *name;
     const char *from_name, *to_name;
     const struct policy_cluster *from, *to;
-    const struct policy *policy;
+    const struct policy *policy; /* it is one of these flows */
     bool at_source;              /* the flow produces remotely */
     bool at_target; /* it consumes remotely; neither: both are at this site */
 

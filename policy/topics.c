@@ -216,6 +216,21 @@ judge_use(const struct policy_flow *flow, const struct yaml *item,
 }
 
 static void
+warn_of_glob(const struct yaml *item, const char *at, struct findings *found)
+{
+    const int before = (int)(at - item->text);
+
+    findings_add(found, "KP075", SEVERITY_WARNING,
+        place_in(item, (size_t)before),
+        "'%.80s': '%c' says how often the '%c' before it stands, and is no "
+        "other text",
+        item->text, *at, at[-1]);
+    findings_remedy(found, "'%.*s.%s%s'\n# or '%.*s(%c)%s', if that is meant",
+        before, item->text, *at == '?' ? "" : (const char[]){ *at, '\0' },
+        at + 1, before - 1, item->text, at[-1], at);
+}
+
+static void
 judge_pattern(const struct policy_flow *flow, const struct yaml *item,
     bool exclude, struct findings *found)
 {
@@ -225,6 +240,8 @@ judge_pattern(const struct policy_flow *flow, const struct yaml *item,
 
     if (!exclude && judge_use(flow, item, found))
         return;
+    if (match_glob(pattern) != NULL)
+        warn_of_glob(item, match_glob(pattern), found);
     if (!match_is_loose(pattern))
         return;
     for (size_t i = 0; pattern[i] != '\0' && n + 2 < sizeof strict; i++) {

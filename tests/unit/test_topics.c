@@ -40,6 +40,15 @@ test_patterns(void **state)
             "[orders], exclude: ['orders.debug']", "KP076" },
         { "a star", "[orders]", "['*']", "KP075" },
         { "a star for one part", "[orders]", "['*.orders']", "KP075" },
+        { "a star behind a letter", "[orders]", "['tank*']", "KP075" },
+        { "a star behind a dash, and a question mark", "[orders]",
+            "['tank-*', 'batch?']", "KP075 KP075" },
+        { "a plus behind a digit, where it excludes", "[orders]",
+            "['t.*'], exclude: ['t1+']", "KP075" },
+        { "each of it in brackets", "[orders]",
+            "['tan(k)*', 'tank[-]*', 'batc(h)?', 'o(ab?c)+', '[a*?]b']", "" },
+        { "behind what is any text", "[orders]",
+            "['tank.*', 't\\d+', 't\\w*', '\\Qa*\\E', 'x.*?y', 'o{2}']", "" },
         { "a comma list", "[orders]", "['orders, payments']", "KP079" },
         { "a comma that counts", "[orders]", "['o{1,3}']", "" },
         { "a comma in a class matches nothing more", "[orders]", "['o[,x]']",
@@ -107,6 +116,31 @@ test_place_in_a_pattern(void **state)
     assert_int_equal(findings_at(found, 0)->at.column, 29);
     findings_free(found);
     free(text);
+}
+
+static void
+test_what_was_meant_by_a_glob(void **state)
+{
+    static const struct {
+        const char *is, *remedy;
+        int column;
+    } cases[] = {
+        { "['tank*']", "'tank.*'\n# or 'tan(k)*', if that is meant", 29 },
+        { "['batch?']", "'batch.'\n# or 'batc(h)?', if that is meant", 30 },
+        { "['a-+b']", "'a-.+b'\n# or 'a(-)+b', if that is meant", 27 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N(cases); i++) {
+        char *text = policyfix_change(policyfix_good, "[orders]", cases[i].is);
+        struct findings *found = findings_new();
+
+        policy_free(policy_parse(text, strlen(text), NOW_WALL_MS, found));
+        assert_string_equal(findings_at(found, 0)->remedy, cases[i].remedy);
+        assert_int_equal(findings_at(found, 0)->at.column, cases[i].column);
+        findings_free(found);
+        free(text);
+    }
 }
 
 /* Two flows: the first as it is, the second with these keys. */
@@ -287,6 +321,7 @@ main(void)
         cmocka_unit_test(test_internal),
         cmocka_unit_test(test_patterns),
         cmocka_unit_test(test_place_in_a_pattern),
+        cmocka_unit_test(test_what_was_meant_by_a_glob),
         cmocka_unit_test(test_pairs),
         cmocka_unit_test(test_circles_without_names),
     };
