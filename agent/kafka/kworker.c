@@ -39,6 +39,7 @@ struct kworker {
     pthread_t thread;
     int in_hand;     /* pushed and not taken */
     uint64_t pushed; /* ever; the number of the newest job */
+    bool overdue;    /* was seen to be, and no job came back since */
     /* shared */
     struct queue *orders, *results;
     atomic_int_fast64_t due_ms;     /* when what runs is overdue; 0: idle */
@@ -252,8 +253,10 @@ kworker_take(struct kworker *worker)
 {
     struct kjob *job = queue_pop(worker->results, 0);
 
-    if (job != NULL)
+    if (job != NULL) {
         worker->in_hand--;
+        worker->overdue = false;
+    }
     return job;
 }
 
@@ -277,11 +280,14 @@ kworker_progress(const struct kjob *job)
 }
 
 bool
-kworker_overdue(const struct kworker *worker)
+kworker_overdue(struct kworker *worker)
 {
     int64_t due_ms = atomic_load(&worker->due_ms);
 
-    return due_ms != 0 && clock_mono_ms(worker->clock) > due_ms;
+    bool overdue = due_ms != 0 && clock_mono_ms(worker->clock) > due_ms;
+
+    worker->overdue = worker->overdue || overdue;
+    return overdue;
 }
 
 static void
@@ -305,7 +311,8 @@ kworker_stop(struct kworker *worker)
         return true;
     atomic_store(&worker->stopping, true);
     queue_close(worker->orders);
-    while (!queue_is_closed(worker->results) && !kworker_overdue(worker)) {
+    while (!queue_is_closed(worker->results) && !kworker_overdue(worker) &&
+           !worker->overdue) {
         if ((job = queue_pop(worker->results, LOOK_MS)) != NULL)
             job->free(job);
     }

@@ -89,8 +89,9 @@ struct kjob *kworker_take(struct kworker *worker);
 /* What was pushed so far may end early, with whatever result. */
 void kworker_cancel(struct kworker *worker);
 
-/* Is a job running longer than it may?  Then kworker_stop() is due. */
-bool kworker_overdue(const struct kworker *worker);
+/* Is a job running longer than it may?  Then kworker_stop() is due, and waits
+ * for nothing, though the call should come back meanwhile. */
+bool kworker_overdue(struct kworker *worker);
 
 /* Ends it: jobs that wait are freed without having run, the running one is
  * waited for as long as it may take, results not taken are freed.  False when

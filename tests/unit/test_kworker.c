@@ -24,6 +24,7 @@ struct scene {
     struct wake wake;
     sem_t running, go, ended; /* of jobs that wait to be let go */
     atomic_int ran[64], n_ran, n_freed, n_ended, n_tired;
+    atomic_bool ends_late; /* what is held ends when it is let go */
 };
 
 struct step {
@@ -83,6 +84,8 @@ scene_end(void *held)
 {
     struct scene *scene = held;
 
+    while (atomic_load(&scene->ends_late) && sem_wait(&scene->go) != 0)
+        continue;
     atomic_fetch_add(&scene->n_ended, 1);
     (void)sem_post(&scene->ended);
 }
@@ -363,6 +366,30 @@ a_late_result_is_dropped_and_the_worker_tidies_up(void **state)
     scene_free(scene);
 }
 
+/* It does so between the look and the stop, and its client takes long to end. */
+static void
+a_worker_that_was_overdue_is_not_waited_for(void **state)
+{
+    struct scene *scene = scene_new();
+    struct kworker *worker = start(scene);
+
+    (void)state;
+    assert_true(push(worker, scene, 1, true));
+    assert_int_equal(sem_wait(&scene->running), 0);
+    atomic_store(&scene->now_ms, 1001 + KWORKER_GRACE_MS);
+    assert_true(kworker_overdue(worker));
+    atomic_store(&scene->ends_late, true);
+    (void)sem_post(&scene->go);
+    assert_int_equal(poll(&(struct pollfd){ scene->wake.fd, POLLIN, 0 }, 1,
+                         WAIT_MS),
+        1);
+    assert_false(kworker_overdue(worker));
+    assert_false(kworker_stop(worker));
+    (void)sem_post(&scene->go);
+    assert_int_equal(sem_wait(&scene->ended), 0);
+    scene_free(scene);
+}
+
 #define MIN_MS INT64_C(60000)
 
 static const struct {
@@ -428,6 +455,7 @@ main(void)
         cmocka_unit_test(a_job_that_gets_on_has_its_time_anew),
         cmocka_unit_test(a_job_is_overdue_after_its_time_and_the_grace),
         cmocka_unit_test(a_late_result_is_dropped_and_the_worker_tidies_up),
+        cmocka_unit_test(a_worker_that_was_overdue_is_not_waited_for),
         cmocka_unit_test(the_third_within_an_hour_ends_the_process),
         cmocka_unit_test(nothing_to_stop_is_fine),
     };
