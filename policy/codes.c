@@ -87,8 +87,8 @@ static const struct code codes[] = {
         "YAML.",
         "Write true or false." },
     { "KP029", "a name with other characters",
-        "Names become parts of topic names, group names and metrics: 1 to 40 "
-        "of a-z, 0-9 and '-'.",
+        "Names become parts of topic names, group names and metrics, and a "
+        "reason is a word: 1 to 40 of a-z, 0-9 and '-'.",
         "Rename it, here and where it is used." },
     { "KP030", "not in this version",
         "The setting is planned and does nothing yet; accepting it would "

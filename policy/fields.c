@@ -87,7 +87,8 @@ TABLE(tls, "clusters.NAME.tls", tls_rows, .switched = true,
 static const struct field password_rows[] = {
     { "file", FIELD_TEXT, AT(policy_sasl, password_file), .required = true,
         .form = FORM_SECRET_PATH,
-        .help = "File with the password, readable by nobody else." },
+        .help = "File with the password, readable by nobody else.  A line break at "
+                "its end is not part of it." },
     { "credential", FIELD_LATER,
         .help = "A credential of the service manager." },
     { "sealed", FIELD_LATER,
@@ -114,8 +115,9 @@ static const struct field durability_rows[] = {
         .required = true, .min = 1, .max = 100,
         .help = "How many copies of a record this cluster can keep." },
     { "because", FIELD_TEXT, AT(policy_cluster, durable_because),
-        .required = true, .form = FORM_NAME,
-        .help = "Why fewer than three are accepted, as single-broker." },
+        .required = true, .form = FORM_WORD,
+        .help = "Why fewer than three are accepted: a word of a-z, 0-9 and "
+                "'-', as single-broker." },
 };
 TABLE(durability, "clusters.NAME.durability", durability_rows, .size = 0);
 
@@ -208,7 +210,8 @@ static const struct field producer_rows[] = {
         .fallback = "true", .help = "An assertion: true." },
     { "max.in.flight.requests.per.connection", FIELD_INT,
         AT(policy_flow, in_flight), .fallback = "5",
-        .help = "An assertion: 5." },
+        .help = "An assertion: 5, with which order holds: the producer is "
+                "idempotent." },
     { "delivery.timeout.ms", FIELD_TEXT, AT(policy_flow, delivery_timeout),
         .fallback = "unlimited",
         .help = "An assertion: unlimited, or Kafka's 2147483647." },

@@ -13,6 +13,39 @@
 
 /* ---- placement ------------------------------------------------------------ */
 
+/* "hub, plant7": each once, as many as there is room for. */
+static void
+list_words(const char *const *words, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; words[i] != NULL; i++) {
+        bool again = false;
+
+        for (size_t k = 0; k < i; k++)
+            again = again || strcmp(words[k], words[i]) == 0;
+        if (again || used + strlen(words[i]) + 3 > size)
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+            used > 0 ? ", " : "", words[i]);
+    }
+}
+
+/* The word that was meant, or all that there are. */
+static void
+remedy_words(const struct judge *judge, const char *key, const char *text,
+    const char *const *words)
+{
+    char list[256];
+
+    list_words(words, list, sizeof list);
+    if (nearest_word(text, words) != NULL)
+        findings_remedy(judge->found, "%s: %s", key, nearest_word(text, words));
+    else if (list[0] != '\0')
+        findings_remedy(judge->found, "%s: one of %s", key, list);
+}
+
 static void
 refuse_cluster(const struct judge *judge, const struct policy_flow *flow,
     const char *key, const char *name)
@@ -27,8 +60,7 @@ refuse_cluster(const struct judge *judge, const struct policy_flow *flow,
         names[i] = policy->clusters[i].name;
     findings_add(judge->found, "KP040", SEVERITY_REFUSE, value->at,
         "%s: there is no cluster '%.40s'", key, name);
-    if (nearest_word(name, names) != NULL)
-        findings_remedy(judge->found, "%s: %s", key, nearest_word(name, names));
+    remedy_words(judge, key, name, names);
 }
 
 void
@@ -60,14 +92,14 @@ refuse_site(const struct judge *judge)
     const struct yaml *value =
         yaml_find(yaml_find(policy->tree, "agent"), "site");
     const char *names[101] = { NULL };
+    size_t n = 0;
 
-    for (size_t i = 0; i < policy->n_clusters && i < 100; i++)
-        names[i] = policy->clusters[i].site;
+    for (size_t i = 0; i < policy->n_clusters && n < 100; i++)
+        if (policy->clusters[i].site != NULL)
+            names[n++] = policy->clusters[i].site;
     findings_add(judge->found, "KP041", SEVERITY_REFUSE, value->at,
         "no cluster is at '%s', where this agent runs", policy->site);
-    if (nearest_word(policy->site, names) != NULL)
-        findings_remedy(judge->found, "site: %s",
-            nearest_word(policy->site, names));
+    remedy_words(judge, "site", policy->site, names);
 }
 
 void
@@ -241,8 +273,8 @@ flowrules_in_flight(const struct judge *judge, const struct policy_flow *flow)
         return;
     if (flow->in_flight >= 1 && flow->in_flight < 5)
         judge_refuse(judge, "KP030", value->at,
-            "max.in.flight.requests.per.connection other than 5 is not in "
-            "this version");
+            "max.in.flight.requests.per.connection: it is 5 in this version, "
+            "and order holds with that as well");
     else
         judge_refuse(judge, "KP051", value->at,
             "max.in.flight.requests.per.connection: order and uniqueness hold "
@@ -253,8 +285,21 @@ flowrules_in_flight(const struct judge *judge, const struct policy_flow *flow)
 void
 flowrules_start(const struct judge *judge, const struct policy_flow *flow)
 {
+    static const char *const words[] = { "earliest", "latest", NULL };
     const struct yaml *value = judge_said(judge, flow, "topics", "start");
+    const char *near = NULL;
 
+    if (value != NULL && flow->start == POLICY_EARLIEST &&
+        strcmp(flow->start_text, words[0]) != 0) {
+        near = nearest_word(flow->start_text, words);
+        findings_add(judge->found, "KP036", SEVERITY_REFUSE, value->at,
+            "start: '%.40s' is not earliest, latest, or a time as "
+            "2026-11-30T21:56:12Z",
+            flow->start_text);
+        findings_remedy(judge->found, "start: %s",
+            near != NULL ? near : words[0]);
+        return;
+    }
     if (value == NULL || flow->start != POLICY_AT_TIME ||
         flow->start_wall_ms <= judge->now_wall_ms)
         return;
@@ -308,7 +353,7 @@ flowrules_replicas(const struct judge *judge, const struct policy_flow *flow)
         (long long)flow->replication_factor, (long long)admitted,
         flow->to_name);
     findings_remedy(judge->found,
-        "in clusters.%s:\n    durability: {replicas: %lld, because: "
-        "single-broker}",
-        flow->to_name, (long long)flow->replication_factor);
+        "in clusters.%s:\n    durability: {replicas: %lld, because: %s}",
+        flow->to_name, (long long)flow->replication_factor,
+        flow->replication_factor == 1 ? "single-broker" : "two-brokers");
 }

@@ -57,23 +57,16 @@ inherit(const struct policy_placement *from, struct policy_placement *to)
         to->measured_ratio = from->measured_ratio;
 }
 
+/* One that is none of these is refused by a rule. */
 static void
-read_start(struct policy_flow *flow, const struct yaml *node,
-    struct findings *found)
+read_start(struct policy_flow *flow)
 {
-    const struct yaml *value = yaml_find(yaml_find(node, "topics"), "start");
-
-    if (strcmp(flow->start_text, "earliest") == 0)
-        flow->start = POLICY_EARLIEST;
-    else if (strcmp(flow->start_text, "latest") == 0)
+    if (strcmp(flow->start_text, "latest") == 0)
         flow->start = POLICY_LATEST;
     else if (format_time(flow->start_text, &flow->start_wall_ms))
         flow->start = POLICY_AT_TIME;
-    else if (value != NULL)
-        findings_add(found, "KP036", SEVERITY_REFUSE, value->at,
-            "start: '%.40s' is not earliest, latest, or a time as "
-            "2026-11-30T21:56:12Z",
-            flow->start_text);
+    else
+        flow->start = POLICY_EARLIEST;
 }
 
 /* A cluster that can keep fewer copies is asked for no more. */
@@ -100,7 +93,7 @@ resolve(struct policy *policy, struct findings *found)
         flow->policy = policy;
         place(policy, flow);
         inherit(&policy->placement, &flow->placement);
-        read_start(flow, node, found);
+        read_start(flow);
         set_replicas(flow, node);
         topics_compile(flow, node, found);
     }

@@ -226,7 +226,10 @@ add_placement(struct block *block, const struct yaml *node, bool because,
 static void
 add_producer(struct block *block, const struct yaml *node)
 {
-    static const char *const besides[] = { "acks", "retries", NULL };
+    /* what is asserted may be refused, and is so without being said */
+    static const char *const besides[] = { "acks", "retries",
+        "enable.idempotence", "delivery.timeout.ms",
+        "max.in.flight.requests.per.connection", NULL };
 
     add(block, "producer: {acks: all, retries: unlimited");
     add_rest(block, node, "producer", besides);

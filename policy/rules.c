@@ -320,7 +320,7 @@ static const struct rule {
     { "KP072", .policy = rule_apart },
     { "KP078", .flow = flowrules_separator },
     { "KP081", .flow = flowrules_replicas },
-    { "KP082", .flow = flowrules_start },
+    { "KP082", .flow = flowrules_start }, /* and KP036 */
     { "KP083", .policy = rule_metrics_loopback },
     { "KP084", .policy = rule_socket_path },
     { "KP085", .flow = rule_work },

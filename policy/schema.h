@@ -40,6 +40,7 @@ enum field_type {
 enum field_form {
     FORM_ANY,
     FORM_NAME,
+    FORM_WORD, /* written as a name is */
     FORM_ADDRESS,
     FORM_NETWORK,
     FORM_PATH,

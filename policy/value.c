@@ -4,8 +4,10 @@
 #include "nearest.h"
 #include "redact.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* What each form has to look like; the code that says it does not. */
 static const struct {
@@ -14,6 +16,8 @@ static const struct {
 } forms[FORM_N] = {
     [FORM_NAME] = { format_is_name, "KP029",
         "a name of 1 to 40 of a-z, 0-9 and '-'" },
+    [FORM_WORD] = { format_is_name, "KP029",
+        "a word of 1 to 40 of a-z, 0-9 and '-'" },
     [FORM_ADDRESS] = { format_is_address, "KP035", "host:port" },
     [FORM_NETWORK] = { format_is_network, "KP037",
         "a network with its length, as 192.0.2.0/24" },
@@ -56,12 +60,29 @@ value_is_later(const struct field *field, const struct yaml *node)
            pick(field->later, node->text, &i);
 }
 
+/* The word that is meant, though it is cut short or goes on. */
+static const char *
+near_word(const char *text, const char *const *words)
+{
+    const char *near = nearest_word(text, words);
+
+    for (; near == NULL && *words != NULL; words++) {
+        size_t len = strlen(text);
+
+        if (len > strlen(*words))
+            len = strlen(*words);
+        if (len >= 2 && strncasecmp(text, *words, len) == 0)
+            near = *words;
+    }
+    return near;
+}
+
 static bool
 refuse_choice(struct findings *found, const struct field *field,
     const struct yaml *node)
 {
     char words[256];
-    const char *near = nearest_word(node->text, field->choices);
+    const char *near = near_word(node->text, field->choices);
 
     if (value_is_later(field, node)) {
         findings_add(found, "KP030", SEVERITY_REFUSE, node->at,
@@ -232,6 +253,30 @@ remedy_address(struct findings *found, const struct field *field,
         findings_remedy(found, "%s: '127.0.0.1:9464'", field->key);
 }
 
+/* The name with the characters that a name may have. */
+static void
+remedy_name(struct findings *found, const struct field *field, const char *text)
+{
+    char name[41];
+    size_t n = 0;
+
+    for (; *text != '\0' && n + 1 < sizeof name; text++) {
+        char c = (char)tolower((unsigned char)*text);
+
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+            name[n++] = c;
+        else if (n > 0 && name[n - 1] != '-')
+            name[n++] = '-';
+    }
+    while (n > 0 && name[n - 1] == '-')
+        n--;
+    name[n] = '\0';
+    if (n > 0 && strchr(field->key, ' ') == NULL)
+        findings_remedy(found, "%s: %s", field->key, name);
+    else if (n > 0) /* it is a key itself */
+        findings_remedy(found, "%s:", name);
+}
+
 bool
 value_read_text(struct findings *found, const struct field *field,
     const struct yaml *node, void *at)
@@ -252,6 +297,9 @@ value_read_text(struct findings *found, const struct field *field,
             "%s: '%s' is not %s", field->key, shown, forms[field->form].need);
         if (field->form == FORM_ADDRESS)
             remedy_address(found, field, text);
+        if ((field->form == FORM_NAME || field->form == FORM_WORD) &&
+            strcmp(shown, text) == 0)
+            remedy_name(found, field, text);
         return false;
     }
     memcpy(at, &text, sizeof text);

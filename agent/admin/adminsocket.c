@@ -41,7 +41,10 @@ adminsocket_connect(const char *path, struct err *err)
     if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
         return fd;
     if (errno == ENOENT || errno == ECONNREFUSED)
-        err_set(err, ERR_NET, "no agent answers on %s", path);
+        err_set(err, ERR_NET,
+            "no agent answers on %s: start 'kedge run', or give --socket as in "
+            "admin.socket of its policy",
+            path);
     else if (errno == EAGAIN)
         err_set_retry(err, ERR_NET,
             "the agent on %s is busy, try again: too many wait for it already",

@@ -329,7 +329,8 @@ test_nobody_there(void **state)
     assert_false(adminc_call(&request, clock_system(), &reply, &err));
     assert_int_equal(err.kind, ERR_NET);
     assert_string_equal(err.text,
-        "no agent answers on /tmp/kedge-test-nobody/admin.sock");
+        "no agent answers on /tmp/kedge-test-nobody/admin.sock: start 'kedge "
+        "run', or give --socket as in admin.socket of its policy");
 }
 
 static void

@@ -102,7 +102,8 @@ static const struct {
     { "the same of check", "kedge check /nowhere/policy.yaml", CMD_NO_INPUT,
         NULL, "kedge.policy(5) says how a policy is written\n" },
     { "no agent", "kedge status --socket /nowhere/s", CMD_UNAVAILABLE, NULL,
-        "kedge: no agent answers on /nowhere/s\n" },
+        "kedge: no agent answers on /nowhere/s: start 'kedge run', or give "
+        "--socket as in admin.socket of its policy\n" },
 };
 
 static void

@@ -147,7 +147,9 @@ test_no_agent(void **state)
 
         assert_int_equal(cmdfix_run(&fix, rows[i].command, rows[i].line),
             CMD_UNAVAILABLE);
-        assert_string_equal(fix.err, "kedge: no agent answers on /nowhere/s\n");
+        assert_string_equal(fix.err,
+            "kedge: no agent answers on /nowhere/s: start 'kedge run', or give "
+            "--socket as in admin.socket of its policy\n");
         cmdfix_free(&fix);
     }
 }

@@ -23,6 +23,11 @@ static const struct {
         "compression.type: lz5",
         "# in flows.telemetry, in place of what it has of these keys:\n"
         "    producer: {acks: all, retries: unlimited, linger.ms: 5}" },
+    { "nor is what may be refused", "retries: unlimited",
+        "retries: 10, delivery.timeout.ms: 120000, enable.idempotence: true, "
+        "max.in.flight.requests.per.connection: 1, linger.ms: 5",
+        "# in flows.telemetry, in place of what it has of these keys:\n"
+        "    producer: {acks: all, retries: unlimited, linger.ms: 5}" },
     { "no placement at all",
         "placement: {because: firewall, outage_budget: 72h}\n", "",
         "# in flows.telemetry, in place of what it has of these keys:\n"

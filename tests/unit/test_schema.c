@@ -188,6 +188,60 @@ test_words(void **state)
         "keys of clusters.cloud.sasl: mechanism, username, password");
 }
 
+/* What somebody else's habit makes of a setting. */
+static void
+test_proposals(void **state)
+{
+    (void)state;
+    expect_remedy("acks: all", "compression: zstd, acks: all", "KP020",
+        "unknown key 'compression'", "did you mean 'compression.type'?");
+    expect_remedy("acks: all", "linger: 5, acks: all", "KP020",
+        "unknown key 'linger'", "did you mean 'linger.ms'?");
+    expect_remedy("errors.tolerance: none", "errors: {tolerance: none}",
+        "KP020", "unknown key 'errors'", "did you mean 'errors.tolerance'?");
+    expect_remedy("    tls: off",
+        "    tls: off\n"
+        "    durability: {replicas: 1, because: two brokers in the Cellar!}",
+        "KP029",
+        "because: 'two brokers in the Cellar!' is not a word of 1 to 40 of "
+        "a-z, 0-9 and '-'",
+        "because: two-brokers-in-the-cellar");
+    expect_remedy("site: plant7}", "site: Plant 7}", "KP029",
+        "site: 'Plant 7' is not a name of 1 to 40 of a-z, 0-9 and '-'",
+        "site: plant-7");
+    expect_remedy("  telemetry:", "  Tele_metry:", "KP029",
+        "this name: 'Tele_metry' is not a name of 1 to 40 of a-z, 0-9 and '-'",
+        "tele-metry:");
+    expect_remedy("firewall", "encrypt", "KP024",
+        "because: 'encrypt' is not one of: firewall, encryption",
+        "because: encryption");
+    expect_remedy("[orders]", "[orders], start: latests", "KP036",
+        "start: 'latests' is not earliest, latest, or a time as "
+        "2026-11-30T21:56:12Z",
+        "start: latest");
+    expect_remedy("[orders]", "[orders], start: begin", "KP036",
+        "start: 'begin' is not earliest, latest, or a time as "
+        "2026-11-30T21:56:12Z",
+        "start: earliest");
+    expect_remedy("from: plant7", "from: headquarters", "KP040",
+        "from: there is no cluster 'headquarters'",
+        "from: one of plant7, cloud");
+    expect_remedy("site: plant7}", "site: headquarters}", "KP041",
+        "no cluster is at 'headquarters', where this agent runs",
+        "site: one of plant7, eu-west-1");
+    expect_remedy("    errors.tol",
+        "    target_topics: {replication.factor: 2}\n    errors.tol", "KP081",
+        "replication.factor: 2: fewer than 3 copies, and cluster 'cloud' does "
+        "not say why",
+        "in clusters.cloud:\n    durability: {replicas: 2, because: "
+        "two-brokers}");
+    expect_remedy("acks: all",
+        "acks: all, max.in.flight.requests.per.connection: 1", "KP030",
+        "max.in.flight.requests.per.connection: it is 5 in this version, and "
+        "order holds with that as well",
+        "max.in.flight.requests.per.connection: 5");
+}
+
 static void
 test_values(void **state)
 {
@@ -292,6 +346,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_findings),
         cmocka_unit_test(test_words),
+        cmocka_unit_test(test_proposals),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_defaults_fit),
