@@ -50,10 +50,14 @@ facts_of(const struct field *field)
     return facts;
 }
 
+/* Does a table come below this one?  What two have in common is called after
+ * one of them, and shown there. */
 static bool
-is_table(const struct field *field)
+has_table(const struct field_table *table, const struct field *field)
 {
-    return field->type == FIELD_SECTION || field->type == FIELD_NAMED;
+    return (field->type == FIELD_SECTION || field->type == FIELD_NAMED) &&
+           (table == fields_root() || strncmp(field->inner->what, table->what,
+                                          strlen(table->what)) == 0);
 }
 
 /* ---- Markdown --------------------------------------------------------------- */
@@ -82,7 +86,7 @@ markdown_table(const struct field_table *table, FILE *out)
     for (size_t i = 0; i < table->n; i++)
         markdown_row(&table->fields[i], out);
     for (size_t i = 0; i < table->n; i++)
-        if (is_table(&table->fields[i]))
+        if (has_table(table, &table->fields[i]))
             markdown_table(table->fields[i].inner, out);
 }
 
@@ -184,7 +188,7 @@ mdoc_table(const struct field_table *table, FILE *out)
         mdoc_row(&table->fields[i], out);
     fputs(".El\n", out);
     for (size_t i = 0; i < table->n; i++)
-        if (is_table(&table->fields[i]))
+        if (has_table(table, &table->fields[i]))
             mdoc_table(table->fields[i].inner, out);
 }
 

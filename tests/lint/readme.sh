@@ -1,7 +1,8 @@
 #!/bin/sh
 # readme.sh ROOT KEDGE - the policy that README.md shows is one that passes.
 #
-# Its certificate and its password are made here, where the policy names them.
+# Its examples follow each other in one file.  The certificate and the password
+# are made here, where the policy names them.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -69,6 +69,27 @@ test_manual_page(void **state)
     free(is);
 }
 
+/* What placement has in common for the policy and for a flow, too. */
+static void
+test_each_table_once(void **state)
+{
+    char *text = written(reference_markdown);
+    size_t tables = 0;
+
+    (void)state;
+    for (char *at = text; (at = strstr(at, "\n## ")) != NULL; at++) {
+        char *end = strchr(at + 1, '\n');
+        char head[80];
+
+        (void)snprintf(head, sizeof head, "%.*s", (int)(end - at + 1), at);
+        if (strstr(end, head) != NULL)
+            fail_msg("twice: %s", head);
+        tables++;
+    }
+    assert_true(tables > 10);
+    free(text);
+}
+
 /* The example of the page is a policy that passes. */
 static void
 test_example(void **state)
@@ -127,6 +148,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_markdown),
         cmocka_unit_test(test_manual_page),
+        cmocka_unit_test(test_each_table_once),
         cmocka_unit_test(test_example),
         cmocka_unit_test(test_explain),
     };
