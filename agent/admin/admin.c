@@ -184,8 +184,9 @@ serve_socket(struct admin *admin, const struct admin_options *options,
             return false;
         admin->path = strdup(options->socket);
         if (admin->path == NULL || lstat(admin->path, &st) == -1) {
+            (void)err_sys(err, ERR_IO, "%s", options->socket);
             close(fd);
-            return err_set(err, ERR_MEMORY, "%s", options->socket);
+            return false;
         }
         admin->inode = st.st_ino;
     }

@@ -323,7 +323,9 @@ on_target(struct flow *flow, const struct catalog_event *event, int64_t now_ms)
     (void)snprintf(topic->target_id, sizeof topic->target_id, "%s", event->id);
     topic->target_partitions = event->partitions;
     raised = event->max_message_bytes > topic->max_message_bytes;
-    topic->max_message_bytes = event->max_message_bytes;
+    /* Who could not ask knows of none: what was told before stands. */
+    if (event->kind == CATALOG_TARGET || event->max_message_bytes > 0)
+        topic->max_message_bytes = event->max_message_bytes;
     topic->limit_doubted = false;
     hold_changed(flow, topic);
     if (raised && topic->refused)

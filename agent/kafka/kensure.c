@@ -340,6 +340,13 @@ number_of(const struct kmake_settings *settings, const char *name)
     return text != NULL ? strtoll(text, NULL, 10) : 0;
 }
 
+/* Also of one that waits: what is there of it may be used. */
+static bool
+limit_open(const struct item *item)
+{
+    return !item->limited && item->now.topic.partitions > 0;
+}
+
 static bool
 ask_limits(struct kensure *ensure, struct item *items, size_t n,
     struct err *err)
@@ -351,17 +358,18 @@ ask_limits(struct kensure *ensure, struct item *items, size_t n,
     if (!ok)
         return err_set_retry(err, ERR_MEMORY, "%zu topics", n);
     for (size_t i = 0; i < n; i++) {
-        if (!items[i].settled && !items[i].limited)
+        if (limit_open(&items[i]))
             settings[asked++].topic = items[i].want->target;
     }
     ok = asked == 0 ||
          kmake_settings_ask(ensure->target, ensure->job, settings, asked, err);
     asked = 0;
     for (size_t i = 0; ok && i < n; i++) {
-        if (items[i].settled || items[i].limited)
+        if (!limit_open(&items[i]))
             continue;
         items[i].now.max_message_bytes =
             number_of(&settings[asked], "max.message.bytes");
+        items[i].event->max_message_bytes = items[i].now.max_message_bytes;
         items[i].now.min_in_sync =
             number_of(&settings[asked++], "min.insync.replicas");
     }

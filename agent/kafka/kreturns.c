@@ -296,8 +296,8 @@ add_pair(struct kreturns *returns)
 }
 
 /* Of the partitions of a topic, which are in several lanes, the newest entry
- * says whether it is idle. */
-static void
+ * says whether it is idle.  False: no room for it. */
+static bool
 take_entry(struct kreturns *returns, const struct seen *seen,
     const struct ledger_record *record, int64_t time_ms)
 {
@@ -305,18 +305,20 @@ take_entry(struct kreturns *returns, const struct seen *seen,
     struct pair *pair = find_pair(returns, seen, entry->topic);
 
     if (pair == NULL) {
-        if (record->tombstone || entry->target_topic[0] == '\0' ||
-            (pair = add_pair(returns)) == NULL)
-            return;
+        if (record->tombstone || entry->target_topic[0] == '\0')
+            return true;
+        if ((pair = add_pair(returns)) == NULL)
+            return false;
         pair->of = seen;
         memcpy(pair->origin, entry->topic, sizeof pair->origin);
     }
     if (time_ms < pair->time_ms)
-        return;
+        return true;
     pair->time_ms = time_ms;
     pair->idle = record->tombstone || entry->idle[0] != '\0';
     if (entry->target_topic[0] != '\0')
         memcpy(pair->topic, entry->target_topic, sizeof pair->topic);
+    return true;
 }
 
 static void
@@ -352,9 +354,13 @@ take_record(struct look *look, struct seen *seen,
         return;
     if (record.kind == LEDGER_HEADER)
         take_header(look, seen, &record.header);
-    else if (record.kind == LEDGER_ENTRY)
-        take_entry(look->returns, seen, &record,
-            rd_kafka_message_timestamp(message, NULL));
+    else if (record.kind == LEDGER_ENTRY &&
+             !take_entry(look->returns, seen, &record,
+                 rd_kafka_message_timestamp(message, NULL))) {
+        place->next = message->offset; /* read again at the next look */
+        look->missed = true;
+        done_with(look, place);
+    }
 }
 
 /* An end, or an error in place of a record. */

@@ -17,7 +17,7 @@
  *         KRETURNS_BYTES and KRETURNS_MS at most, the rest at the next look.
  * Errors: what may not be read is said once in the log and counts as no return:
  *         a client without Describe does not even see that it is there.  What
- *         could not be read for now makes the list say so. */
+ *         could not be read for now, or kept, makes the list say so. */
 #ifndef KEDGE_KRETURNS_H
 #define KEDGE_KRETURNS_H
 

@@ -212,6 +212,7 @@ check_forbidden(struct probe *probe)
     HOLDS(probe, wait_for(probe, &catalog, &event));
     HOLDS(probe, event.kind == CATALOG_WAIT);
     HOLDS(probe, strstr(event.err.text, "--alter") != NULL);
+    HOLDS(probe, event.partitions == 2 && event.max_message_bytes > 0);
     catalog.ops->ensure_ledger(catalog.self, probe->name, 8);
     HOLDS(probe, wait_for(probe, &catalog, &event));
     HOLDS(probe, event.kind == CATALOG_LEDGER_WAIT);

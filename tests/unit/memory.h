@@ -53,6 +53,7 @@ struct memory_topic {
     int64_t known_bytes, known_until_ms; /* what the catalog remembers of it */
     bool gone;                           /* not listed any more */
     bool waits;                          /* cannot be made at the target */
+    bool unasked;                        /* is there, and no more can be told */
     enum err_kind waits_for;             /* 0: ERR_KAFKA */
     bool stands;                         /* takes no records, says the target */
     struct memory_partition partition[MEMORY_WIDTH];

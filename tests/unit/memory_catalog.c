@@ -50,9 +50,11 @@ do_ensure(void *self, const struct catalog_want *wants, size_t n)
         memcpy(event.target, wants[i].target, sizeof event.target);
         memcpy(event.id, topic->target_id, sizeof event.id);
         event.max_message_bytes = limit_of(memory, topic, wants[i].anew);
-        if (topic->waits) {
+        if (topic->unasked)
+            event.max_message_bytes = 0;
+        if (topic->waits || topic->unasked) {
             event.kind = CATALOG_WAIT;
-            event.partitions = 0;
+            event.partitions = topic->unasked ? topic->partitions : 0;
             err_set_retry(&event.err,
                 topic->waits_for != ERR_NONE ? topic->waits_for : ERR_KAFKA,
                 "it may not be made");

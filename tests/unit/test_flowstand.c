@@ -304,6 +304,27 @@ what_was_too_large_goes_on_by_itself(void **state)
     }
 }
 
+static void
+a_limit_that_cannot_be_asked_for_stands(void **state)
+{
+    struct memory_topic *topic;
+    struct flowfix fix;
+
+    (void)state;
+    flowfix_init(&fix, 1);
+    fix.options.judge_size = true;
+    topic = memory_topic(fix.memory, "t", 1, 20, 100);
+    topic->max_message_bytes = 90000;
+    flowfix_start(&fix);
+    topic->unasked = true;
+    flowfix_go(&fix, 6000); /* a look */
+    memory_append(&topic->partition[0], 1, 100000);
+    flowfix_go(&fix, 1000);
+    assert_int_equal(topic->partition[0].n_got, 20);
+    assert_non_null(strstr(fix.report->reason, "t takes 90000"));
+    flowfix_free(&fix);
+}
+
 /* And one that is not mended holds the flow still. */
 static void
 a_flow_goes_on_when_each_topic_may(void **state)
@@ -424,8 +445,7 @@ a_leader_that_is_away_from_the_beginning_is_said(void **state)
         assert_int_equal(flowfix_part(&fix, "t", i)->state, PART_WAITING);
         assert_string_equal(flowfix_part(&fix, "t", i)->reason,
             "the leader of this partition at plant does not say where it "
-            "begins: whoever runs that cluster has to bring the broker "
-            "back; "
+            "begins: whoever runs that cluster has to bring the broker back; "
             "it is asked until it answers, and then goes on by itself");
     }
     stands = (struct flowfix_lines){ .event = "source.moves" };
@@ -456,6 +476,7 @@ main(void)
         cmocka_unit_test(what_closed_clients_hold_counts_against_the_budget),
         cmocka_unit_test(the_records_of_a_closed_client_are_still_counted),
         cmocka_unit_test(what_was_too_large_goes_on_by_itself),
+        cmocka_unit_test(a_limit_that_cannot_be_asked_for_stands),
         cmocka_unit_test(a_flow_goes_on_when_each_topic_may),
         cmocka_unit_test(a_partition_without_an_end_at_the_target_waits),
         cmocka_unit_test(a_ledger_that_takes_no_entries_stops_its_lane),

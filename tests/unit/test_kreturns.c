@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "kafkafix.h"
+#include "kreturns.h"
 #include "ktopics.h"
 #include "kworker.h"
 
@@ -72,9 +73,9 @@ scene_close(struct scene *scene)
     kafkafix_close(&scene->fix);
 }
 
+/* Written when the writer is flushed. */
 static void
-write_down(struct scene *scene, int32_t lane,
-    const struct ledger_record *record)
+put(struct scene *scene, int32_t lane, const struct ledger_record *record)
 {
     struct ledger_bytes bytes;
     struct err err;
@@ -89,6 +90,13 @@ write_down(struct scene *scene, int32_t lane,
                              bytes.value_len),
                          RD_KAFKA_V_END),
         0);
+}
+
+static void
+write_down(struct scene *scene, int32_t lane,
+    const struct ledger_record *record)
+{
+    put(scene, lane, record);
     assert_int_equal(rd_kafka_flush(scene->writer, KAFKAFIX_WAIT_MS), 0);
 }
 
@@ -214,6 +222,34 @@ one_that_cannot_be_asked_stops_nothing(void **state)
     }
 }
 
+/* What there is no room for is not forgotten: the list says that there is more,
+ * each time. */
+static void
+more_than_can_be_kept_is_said(void **state)
+{
+    struct scene scene = { 0 };
+
+    (void)state;
+    scene_open(&scene);
+    write_header(&scene, scene.target_id);
+    for (int i = 0; i <= KRETURNS_MAX; i++) {
+        struct ledger_record record = { .kind = LEDGER_ENTRY,
+            .entry = { .target_topic = "back", .target_offset = -1 } };
+
+        (void)snprintf(record.entry.topic, sizeof record.entry.topic, "t%d", i);
+        put(&scene, i % 2, &record);
+    }
+    assert_int_equal(rd_kafka_flush(scene.writer, KAFKAFIX_WAIT_MS), 0);
+    for (int i = 0; i < 2; i++) {
+        struct catalog_list *list = look(&scene);
+
+        assert_int_equal(list->n_returns, KRETURNS_MAX);
+        assert_true(list->returns_missed);
+        catalog_list_free(list);
+    }
+    scene_close(&scene);
+}
+
 int
 main(void)
 {
@@ -221,6 +257,7 @@ main(void)
         cmocka_unit_test(what_comes_from_the_target_is_told),
         cmocka_unit_test(what_comes_from_elsewhere_is_not),
         cmocka_unit_test(one_that_cannot_be_asked_stops_nothing),
+        cmocka_unit_test(more_than_can_be_kept_is_said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
