@@ -85,33 +85,3 @@ err_wrap(struct err *err, const char *fmt, ...)
     utf8_escape(err->text + len, room, old, strnlen(old, sizeof old));
     return false;
 }
-
-const char *
-err_kind_name(enum err_kind kind)
-{
-    switch (kind) {
-    case ERR_NONE:
-        return "none";
-    case ERR_CONFIG:
-        return "config";
-    case ERR_MISSING:
-        return "missing";
-    case ERR_POLICY:
-        return "policy";
-    case ERR_DENIED:
-        return "denied";
-    case ERR_LOGIN:
-        return "login";
-    case ERR_CERT:
-        return "cert";
-    case ERR_NET:
-        return "net";
-    case ERR_KAFKA:
-        return "kafka";
-    case ERR_IO:
-        return "io";
-    case ERR_MEMORY:
-        return "memory";
-    }
-    return "unknown";
-}

@@ -53,7 +53,4 @@ bool err_sys(struct err *err, enum err_kind kind, const char *fmt, ...)
 bool err_wrap(struct err *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* "config", "net", ...: for logs and JSON; a constant. */
-const char *err_kind_name(enum err_kind kind);
-
 #endif

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +30,6 @@ struct kdial {
     struct network *networks;
     size_t n_networks;
     /* shared */
-    atomic_int_fast64_t refused;
     pthread_mutex_t lock;
     struct sockaddr_storage said[KDIAL_SAID]; /* under the lock */
     size_t n_said;                            /* ever; under the lock */
@@ -247,7 +245,6 @@ kdial_connect(struct kdial *kdial, int fd, const struct sockaddr *addr,
     socklen_t addr_len, const char *broker)
 {
     if (!is_allowed(kdial, addr)) {
-        atomic_fetch_add(&kdial->refused, 1);
         if (remember(kdial, addr, addr_len))
             say(kdial, addr, broker);
         return EACCES;
@@ -255,10 +252,4 @@ kdial_connect(struct kdial *kdial, int fd, const struct sockaddr *addr,
     if (connect(fd, addr, addr_len) == -1 && errno != EINPROGRESS)
         return errno;
     return 0;
-}
-
-int64_t
-kdial_refused(const struct kdial *kdial)
-{
-    return atomic_load(&kdial->refused);
 }

@@ -42,10 +42,8 @@ bool kdial_allow(struct kdial *kdial, const char *network,
 bool kdial_private(const struct sockaddr *addr);
 
 /* Begins to connect `fd` (non-blocking) to a private or allowed address.  0,
- * or an errno: EACCES for any other, which is counted, and logged once. */
+ * or an errno: EACCES for any other, which is logged once. */
 int kdial_connect(struct kdial *kdial, int fd, const struct sockaddr *addr,
     socklen_t addr_len, const char *broker);
-
-int64_t kdial_refused(const struct kdial *kdial);
 
 #endif

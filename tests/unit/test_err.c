@@ -122,32 +122,6 @@ test_too_long(void **state)
     assert_memory_equal(err.text, "layer: layer: ", 14);
 }
 
-static void
-test_kind_names(void **state)
-{
-    static const struct {
-        enum err_kind kind;
-        const char *want;
-    } cases[] = {
-        { ERR_NONE, "none" },
-        { ERR_CONFIG, "config" },
-        { ERR_MISSING, "missing" },
-        { ERR_POLICY, "policy" },
-        { ERR_DENIED, "denied" },
-        { ERR_LOGIN, "login" },
-        { ERR_CERT, "cert" },
-        { ERR_NET, "net" },
-        { ERR_KAFKA, "kafka" },
-        { ERR_IO, "io" },
-        { ERR_MEMORY, "memory" },
-        { (enum err_kind)99, "unknown" },
-    };
-    (void)state;
-
-    for (size_t i = 0; i < N(cases); i++)
-        assert_string_equal(err_kind_name(cases[i].kind), cases[i].want);
-}
-
 int
 main(void)
 {
@@ -158,7 +132,6 @@ main(void)
         cmocka_unit_test(test_wrap),
         cmocka_unit_test(test_its_own_text_may_go_in),
         cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_kind_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

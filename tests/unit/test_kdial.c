@@ -86,7 +86,7 @@ count_line(void *ctx, enum log_level level, const char *event,
 
 /* No packet leaves: the address is judged before connect(). */
 static void
-a_public_address_is_refused_counted_and_said_once(void **state)
+a_public_address_is_refused_and_said_once(void **state)
 {
     static const struct {
         const char *address;
@@ -117,7 +117,6 @@ a_public_address_is_refused_counted_and_said_once(void **state)
         assert_int_equal(kdial_connect(kdial, -1, (struct sockaddr *)&storage,
                              len, "b1.plant7.test:9092"),
             EACCES);
-        assert_int_equal(kdial_refused(kdial), i + 1);
         assert_int_equal(lines, dials[i].lines);
     }
     kdial_free(kdial);
@@ -171,7 +170,6 @@ networks_that_are_named_are_the_sites_own(void **state)
         if (kdial_connect(kdial, -1, (struct sockaddr *)&storage, len, "b") !=
             (rows[i].want ? EBADF : EACCES))
             fail_msg("%s", rows[i].label);
-        assert_int_equal(kdial_refused(kdial), !rows[i].want);
         kdial_free(kdial);
     }
     log_free(log);
@@ -252,7 +250,6 @@ a_private_address_is_dialled_without_waiting(void **state)
     assert_int_equal(poll(&waiting, 1, 10000), 1);
     assert_int_equal(getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size), 0);
     assert_int_equal(error, 0);
-    assert_int_equal(kdial_refused(kdial), 0);
     /* what connect() says is given on */
     assert_int_equal(kdial_connect(kdial, -1, (struct sockaddr *)&storage, len,
                          "b"),
@@ -267,7 +264,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_private),
-        cmocka_unit_test(a_public_address_is_refused_counted_and_said_once),
+        cmocka_unit_test(a_public_address_is_refused_and_said_once),
         cmocka_unit_test(networks_that_are_named_are_the_sites_own),
         cmocka_unit_test(what_is_no_network_is_refused),
         cmocka_unit_test(a_flood_of_addresses_is_bounded),
