@@ -291,6 +291,33 @@ def test_two_flows_in_opposite_directions(lab):
     assert agent.stop() == 0
 
 
+def test_what_one_flow_brought_the_other_leaves(lab):
+    """The way back keeps the names, and its pattern has the copies, too."""
+    up = lab.topic("up")
+    down = lab.topic("down", cluster=lab.target)
+    lab.load([up], 1, 100).wait()
+    back = f"{lab.flow}-back"
+    agent = lab.agents.start(policyfile.text(
+        {"plant7": policyfile.merge(
+            policyfile.source_side(lab.source),
+            {"durability": {"replicas": 1, "because": "single-broker"}}),
+         "cloud": policyfile.target_side(lab.target)},
+        {lab.flow: policyfile.flow([rf"{lab.unique}\.up"]),
+         back: policyfile.flow([rf".*{lab.unique}\..*"], "cloud", "plant7",
+                               rename={"policy": "identity"})},
+        "{socket}"))
+    lab.delivered(up, 100, repeats=False)
+
+    def skipped():
+        return [one["reason"] for one in agent.flow(back)["skipped"]
+                if one["topic"] == f"plant7.{up}"]
+    assert "another flow" in proc.wait_for("a copy that is skipped", skipped)[0]
+    lab.kit.load(lab.target, [down], 1, 50).wait()
+    kit_module.Kit.compare(lab.kit, lab.target, down, lab.source,
+                           down).assert_delivered(50, False)
+    assert f"plant7.{up}" not in lab.kit.topics(lab.source)
+
+
 @pytest.mark.big
 @pytest.mark.limit(240)
 def test_two_thousand_partitions(lab):

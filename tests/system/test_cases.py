@@ -139,6 +139,10 @@ def test_two_sites_that_write_one_topic(lab):
     reason = lane_held(second, lab.flow)
     for word in ("10 records", topic, "shared_target: true"):
         assert word in reason, reason
+    assert second.metric("kedge_partitions_held") == 1
+    assert second.metric("kedge_partitions_owned") == 0
+    proc.wait_for("the other lanes",
+                  lambda: second.metric("kedge_lanes_owned") == 7)
     answer = second.request("GET", "/readyz")
     assert answer[0] == 503 and topic in answer[1], answer
     assert lab.kit.ends(lab.target, topic)["high"] == [10]
