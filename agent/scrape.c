@@ -44,10 +44,7 @@ static int64_t
 part_open(const struct report_part *part, int64_t now_wall_ms)
 {
     (void)now_wall_ms;
-    if (part->source_high == REPORT_UNKNOWN ||
-        part->source_end == REPORT_UNKNOWN)
-        return REPORT_UNKNOWN;
-    return part->source_high - part->source_end;
+    return report_open(part);
 }
 
 static int64_t

@@ -170,9 +170,7 @@ make_part(const struct flow_report *report, const struct report_part *part,
     put_known(json, "true_lag", report_true_lag(part));
     put_known(json, "read_lag", report_read_lag(part));
     put_known(json, "committed_lag", report_committed_lag(part));
-    if (part->source_high != REPORT_UNKNOWN &&
-        part->source_end != REPORT_UNKNOWN)
-        json_put_int(json, "open", part->source_high - part->source_end);
+    put_known(json, "open", report_open(part));
     put_known(json, "age_ms", view_age_ms(part, now_wall_ms));
     json_put_int(json, "in_flight_records", part->in_flight_records);
     json_put_int(json, "in_flight_bytes", part->in_flight_bytes);

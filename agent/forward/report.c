@@ -119,6 +119,17 @@ report_least_lag(const struct report_part *part)
 }
 
 int64_t
+report_open(const struct report_part *part)
+{
+    if (part->source_high == REPORT_UNKNOWN ||
+        part->source_end == REPORT_UNKNOWN)
+        return REPORT_UNKNOWN;
+    return part->source_high > part->source_end
+               ? part->source_high - part->source_end
+               : 0; /* it was read on since both were asked */
+}
+
+int64_t
 report_read_lag(const struct report_part *part)
 {
     return behind(part, part->read_next);

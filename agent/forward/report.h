@@ -123,6 +123,8 @@ int64_t report_least_lag(const struct report_part *part); /* true lag, or what
                                                           * is sure of it */
 int64_t report_read_lag(const struct report_part *part);
 int64_t report_committed_lag(const struct report_part *part);
+/* What lies behind the end while a transaction is open at the source. */
+int64_t report_open(const struct report_part *part);
 
 /* How many lanes this agent owns: records move, or the last ones are waited
  * for.  How many partitions those have; and how many, of whatever lane of

@@ -306,6 +306,16 @@ int cnd_timedwait_ms(cnd_t *cnd, mtx_t *mtx, int timeout_ms) {
                 ret                = cnd_timedwait(cnd, mtx, &ts);
 }
 C
+    cat >src/rdkafka_fetcher.c <<'C'
+int rd_kafka_broker_fetch_toppars(rd_kafka_broker_t *rkb, rd_ts_t now) {
+        do {
+        } while ((rktp = CIRCLEQ_LOOP_NEXT(&rkb->rkb_active_toppars, rktp,
+                                           rktp_activelink)) !=
+                 rkb->rkb_active_toppar_next);
+
+        /* Update next toppar to fetch in round-robin list. */
+}
+C
     cat >src/rdkafka_msgset_reader.c <<'C'
 static rd_kafka_resp_err_t
 rd_kafka_msgset_reader_msgs_v2(rd_kafka_msgset_reader_t *msetr);
@@ -341,6 +351,7 @@ took tinycthread.c 'pthread_cond_init(cond, &attr)' 1
 took tinycthread_extra.c 'clock_gettime(CLOCK_MONOTONIC, &ts)' 1
 took tinycthread_extra.c 'tv\.tv_\|timeval' 0
 took rdkafka_msgset_reader.c 'rd_kafka_msgset_reader_is_full(' 3
+took rdkafka_fetcher.c 'TAILQ_INSERT_TAIL(&rkb->rkb_toppars' 1
 misfits "not twice"
 while read -r file gone; do
     library
@@ -360,6 +371,9 @@ rdkafka_admin.c coordinator response
 rdkafka_offset.c offset_reset_op_cb
 rdkafka_offset.c offset_validate_op_cb
 rdkafka_offset.c toppar_lock
+rdkafka_fetcher.c fetch_toppars
+rdkafka_fetcher.c rkb->rkb_active_toppar_next);
+rdkafka_fetcher.c Update next toppar
 rdkafka_msgset_reader.c reader_msgs_v2
 rdkafka_msgset_reader.c reader_run
 rdkafka_msgset_reader.c err = rd_kafka_msgset_reader

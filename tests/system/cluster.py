@@ -150,7 +150,7 @@ class Cluster:
                  "-cp", jars.classpath(), "Broker", self._config(k), self.id,
                  *scram], self.logs / f"{self.name}-{k + 1}.log")
 
-    def ready(self, i=None, timeout=60):
+    def ready(self, i=None, timeout=120):
         """Until the broker accepts connections, which it does once it is
         registered, caught up and unfenced."""
         for k in range(self.n) if i is None else [i]:

@@ -17,7 +17,11 @@ _alive = weakref.WeakSet()
 
 
 def _die_with_parent():
+    """And with the signals of a program that somebody starts by hand, also
+    where we run in the background."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def spawn(command, log, **more):

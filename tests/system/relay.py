@@ -132,7 +132,7 @@ class _Link:
     def reset(self):
         for writer in list(self.writers):
             sock = writer.get_extra_info("socket")
-            if sock is not None:
+            if sock is not None and sock.fileno() >= 0:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                                 struct.pack("ii", 1, 0))
             writer.transport.abort()

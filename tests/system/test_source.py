@@ -79,3 +79,19 @@ def test_no_more_is_unpacked_than_there_is_room_for(lab):
     print(f"zeros: {peak >> 20} MiB")
     assert peak < (64 << 20) + 5 * limit
     assert agent.stop() == 0
+
+
+def test_a_backlog_is_in_nobodys_way(lab):
+    """Partitions that always have more to give, and room for few of them at a
+    time: the others have their turn long before a backlog is through."""
+    hot, cold = (lab.topic("a-hot", partitions=8),
+                 lab.topic("b-cold", partitions=6))
+    lab.load([hot], 8, 80_000, size=1000).wait()
+    lab.load([cold], 6, 60, size=1000).wait()
+    agent = lab.start(limits={"max_in_flight": "1MiB",
+                              "bytes_per_second": "512KiB"})
+    proc.wait_for("a turn for each", lambda: all(
+        one.get("acked_next", 0) > 0
+        for one in agent.partitions(lab.flow).values()), 90)
+    done = [agent.partition(lab.flow, hot, i)["acked_next"] for i in range(8)]
+    assert max(done) < 10_000, done

@@ -77,6 +77,30 @@ test_lags(void **state)
 }
 
 static void
+test_open_is_never_less_than_none(void **state)
+{
+    static const struct {
+        const char *label;
+        int64_t end, high, want;
+    } cases[] = {
+        { "three behind an open transaction", 8, 11, 3 },
+        { "none", 8, 8, 0 },
+        { "read on since the brokers were asked", 433, 8, 0 },
+        { "the end is not known", NO, 8, NO },
+        { "nor the other", 8, NO, NO },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < N(cases); i++) {
+        const struct report_part part = { .source_end = cases[i].end,
+            .source_high = cases[i].high };
+
+        print_message("%s\n", cases[i].label);
+        assert_int_equal(report_open(&part), cases[i].want);
+    }
+}
+
+static void
 test_one_block(void **state)
 {
     static const struct {
@@ -156,6 +180,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_owned_and_held),
         cmocka_unit_test(test_lags),
+        cmocka_unit_test(test_open_is_never_less_than_none),
         cmocka_unit_test(test_one_block),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_names),
