@@ -31,9 +31,7 @@ enum metric_kind { METRIC_COUNTER, METRIC_GAUGE };
     ROW(RECORDS_REPEATED, "kedge_records_repeated_total", METRIC_COUNTER,      \
         "Records that a client of the target was given again, since nobody "   \
         "knew whether the first sending arrived: the most that the target "    \
-        "may hold twice, often far more than it does. Not counted is what "    \
-        "a partition sends before the ledger has its first acknowledged "      \
-        "record, if the agent is killed then.")                                \
+        "may hold twice, often far more than it does.")                        \
     ROW(RECORDS_FAILED, "kedge_records_failed_total", METRIC_COUNTER,          \
         "Records that the target refused for good.")                           \
     ROW(OFFSETS_LOST, "kedge_source_offsets_lost_total", METRIC_COUNTER,       \

@@ -38,7 +38,7 @@ laneends_ask(struct lanes *lanes, struct lane *lane, int64_t wall_ms,
     }
     for (struct part *part = first_of(lanes, lane); part != NULL;
          part = part->next_in_lane) {
-        part->doubted = part->known && part->entry.target_offset >= 0;
+        part->doubted = part->known;
         part->short_ms = 0;
         if (part->phase == PHASE_IDLE)
             part->reason[0] = '\0';

@@ -70,7 +70,7 @@ def behind(terms, kills):
     for part, owners in terms.items():
         for first in (entries[0] for entries in owners):
             before = [ends for time, ends in kills if time <= first.time]
-            if not before or first.acked < 0:
+            if not before:
                 continue
             term = firsts.setdefault((first.lane, len(before)), first.term)
             if term == first.term:

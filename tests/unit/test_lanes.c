@@ -234,20 +234,27 @@ static const struct end_row {
     int64_t ends[2]; /* the first answer and the second, 30 s later */
     enum part_phase then;
     int64_t repeated;
+    bool first; /* an entry from before anything was acknowledged */
 } end_rows[] = {
     { "right behind what was acknowledged: nothing is repeated", { 6, 6 },
-        PHASE_OPEN, 0 },
+        PHASE_OPEN, 0, false },
     { "what lies behind the entry is repeated, and counted", { 10, 10 },
-        PHASE_OPEN, 4 },
-    { "a stale leader's answer is asked again", { 3, 6 }, PHASE_OPEN, 0 },
-    { "twice too early: acknowledged records are gone", { 3, 3 }, PHASE_HELD,
-        0 },
-    { "too early, and then no answer", { 3, REPORT_UNKNOWN }, PHASE_IDLE, 0 },
+        PHASE_OPEN, 4, false },
+    { "a stale leader's answer is asked again", { 3, 6 }, PHASE_OPEN, 0,
+        false },
+    { "twice too early: acknowledged records are gone", { 3, 3 }, PHASE_HELD, 0,
+        false },
+    { "too early, and then no answer", { 3, REPORT_UNKNOWN }, PHASE_IDLE, 0,
+        false },
     { "no answer, and then too early once", { REPORT_UNKNOWN, 3 }, PHASE_IDLE,
-        0 },
-    { "no answer, and then all is there", { REPORT_UNKNOWN, 10 }, PHASE_OPEN,
-        4 },
-    { "never an answer", { REPORT_UNKNOWN, REPORT_UNKNOWN }, PHASE_IDLE, 0 },
+        0, false },
+    { "no answer, and then all is there", { REPORT_UNKNOWN, 10 }, PHASE_OPEN, 4,
+        false },
+    { "never an answer", { REPORT_UNKNOWN, REPORT_UNKNOWN }, PHASE_IDLE, 0,
+        false },
+    { "nothing was acknowledged yet: all of it is repeated", { 10, 10 },
+        PHASE_OPEN, 10, true },
+    { "nothing was acknowledged yet, or sent", { 0, 0 }, PHASE_OPEN, 0, true },
 };
 
 /* A predecessor's entry says that target offset 5 was acknowledged. */
@@ -256,6 +263,7 @@ the_target_has_to_end_behind_what_it_acknowledged(void **state)
 {
     for (size_t i = 0; i < sizeof end_rows / sizeof end_rows[0]; i++) {
         const struct end_row *row = &end_rows[i];
+        const int64_t least = row->first ? 0 : 6;
         struct lanefix fix;
         struct ledger_record record = { .kind = LEDGER_ENTRY };
         struct part *part;
@@ -268,7 +276,7 @@ the_target_has_to_end_behind_what_it_acknowledged(void **state)
         (void)snprintf(record.entry.target_topic,
             sizeof record.entry.target_topic, "t");
         record.entry.next_offset = 44;
-        record.entry.target_offset = 5;
+        record.entry.target_offset = least - 1;
         memory_append_log(&fix.memory->lane[0], &record);
         fix.memory->target_ends = row->ends[0];
         lanefix_start(&fix);
@@ -277,8 +285,8 @@ the_target_has_to_end_behind_what_it_acknowledged(void **state)
         assert_int_equal(fix.resolves, 1); /* the other one goes on */
         part = parts_at(fix.parts, 0);
         assert_int_equal(part->phase,
-            row->ends[0] < 6 ? PHASE_IDLE : PHASE_OPEN);
-        if (row->ends[0] < 6)
+            row->ends[0] < least ? PHASE_IDLE : PHASE_OPEN);
+        if (row->ends[0] < least)
             assert_non_null(strstr(part->reason, "asked again"));
         fix.memory->target_ends = row->ends[1];
         lanefix_go(&fix, 31000);
