@@ -316,6 +316,17 @@ int rd_kafka_broker_fetch_toppars(rd_kafka_broker_t *rkb, rd_ts_t now) {
         /* Update next toppar to fetch in round-robin list. */
 }
 C
+    cat >src/rdkafka_partition.c <<'C'
+static void rd_kafka_toppar_fetch_start(rd_kafka_toppar_t *rktp,
+                                        rd_kafka_fetch_pos_t pos) {
+        } else {
+                rd_kafka_toppar_set_next_fetch_position(rktp, pos);
+
+                rd_kafka_toppar_set_fetch_state(rktp,
+                                                RD_KAFKA_TOPPAR_FETCH_ACTIVE);
+        }
+}
+C
     cat >src/rdkafka_msgset_reader.c <<'C'
 static rd_kafka_resp_err_t
 rd_kafka_msgset_reader_msgs_v2(rd_kafka_msgset_reader_t *msetr);
@@ -352,6 +363,7 @@ took tinycthread_extra.c 'clock_gettime(CLOCK_MONOTONIC, &ts)' 1
 took tinycthread_extra.c 'tv\.tv_\|timeval' 0
 took rdkafka_msgset_reader.c 'rd_kafka_msgset_reader_is_full(' 3
 took rdkafka_fetcher.c 'TAILQ_INSERT_TAIL(&rkb->rkb_toppars' 1
+took rdkafka_partition.c 'rd_kafka_offset_validate(rktp, "fetch start")' 1
 misfits "not twice"
 while read -r file gone; do
     library
@@ -374,6 +386,9 @@ rdkafka_offset.c toppar_lock
 rdkafka_fetcher.c fetch_toppars
 rdkafka_fetcher.c rkb->rkb_active_toppar_next);
 rdkafka_fetcher.c Update next toppar
+rdkafka_partition.c toppar_fetch_start
+rdkafka_partition.c set_next_fetch_position
+rdkafka_partition.c RD_KAFKA_TOPPAR_FETCH_ACTIVE
 rdkafka_msgset_reader.c reader_msgs_v2
 rdkafka_msgset_reader.c reader_run
 rdkafka_msgset_reader.c err = rd_kafka_msgset_reader
