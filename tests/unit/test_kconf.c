@@ -11,6 +11,7 @@
 #include "log.h"
 #include "secret.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@
 
 #define LINES_MAX 64
 
-/* What the client logs while it is made. */
+/* What the client logs while it is made, on its own threads too. */
+static pthread_mutex_t lines_lock = PTHREAD_MUTEX_INITIALIZER;
 struct lines {
     size_t n;
     char text[LINES_MAX][256];
@@ -33,16 +35,17 @@ on_line(void *ctx, enum log_level level, const char *event,
     struct lines *lines = ctx;
 
     assert_string_equal(event, "kafka.client");
-    if (lines->n == LINES_MAX)
-        return;
-    lines->level[lines->n] = level;
-    for (; fields->key != NULL; fields++) {
+    (void)pthread_mutex_lock(&lines_lock);
+    if (lines->n < LINES_MAX)
+        lines->level[lines->n] = level;
+    for (; lines->n < LINES_MAX && fields->key != NULL; fields++) {
         if (strcmp(fields->key, "text") == 0)
             (void)snprintf(lines->text[lines->n], 256, "%s", fields->text);
         if (strcmp(fields->key, "facility") == 0)
             (void)snprintf(lines->facility[lines->n], 32, "%s", fields->text);
     }
-    lines->n++;
+    lines->n += lines->n < LINES_MAX;
+    (void)pthread_mutex_unlock(&lines_lock);
 }
 
 static struct log *

@@ -23,6 +23,7 @@ struct scene {
     struct kwatch *watch;
     struct wake wake;
     sem_t running, go, ended; /* of jobs that wait to be let go */
+    sem_t freed;              /* once for each job */
     atomic_int ran[64], n_ran, n_freed, n_ended, n_tired;
     atomic_bool ends_late; /* what is held ends when it is let go */
 };
@@ -65,6 +66,7 @@ scene_new(void)
     assert_int_equal(sem_init(&scene->running, 0, 0), 0);
     assert_int_equal(sem_init(&scene->go, 0, 0), 0);
     assert_int_equal(sem_init(&scene->ended, 0, 0), 0);
+    assert_int_equal(sem_init(&scene->freed, 0, 0), 0);
     return scene;
 }
 
@@ -76,6 +78,7 @@ scene_free(struct scene *scene)
     (void)sem_destroy(&scene->running);
     (void)sem_destroy(&scene->go);
     (void)sem_destroy(&scene->ended);
+    (void)sem_destroy(&scene->freed);
     free(scene);
 }
 
@@ -110,8 +113,11 @@ step_free(struct kjob *job)
 {
     struct step *step = (struct step *)job;
 
-    atomic_fetch_add(&step->scene->n_freed, 1);
+    struct scene *scene = step->scene;
+
     free(step);
+    atomic_fetch_add(&scene->n_freed, 1);
+    (void)sem_post(&scene->freed);
 }
 
 static struct kworker *
@@ -387,6 +393,7 @@ a_worker_that_was_overdue_is_not_waited_for(void **state)
     assert_false(kworker_stop(worker));
     (void)sem_post(&scene->go);
     assert_int_equal(sem_wait(&scene->ended), 0);
+    assert_int_equal(sem_wait(&scene->freed), 0); /* the last that it does */
     scene_free(scene);
 }
 
