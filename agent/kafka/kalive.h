@@ -5,9 +5,10 @@
  * the loss is only a suspicion, and the connections are counted: the cluster is
  * down when a second later none is up.
  *
- * Producers compress, and the library unpacks an answer as a whole.  So what
- * the answers to a consumer have on the wire is counted: with the bytes of the
- * records it says what one more answer may cost in memory.
+ * Producers compress, and what of an answer finds no room unpacked is fetched
+ * again.  So what the answers to a consumer have on the wire is counted: with
+ * the bytes of the records it says how well they compress, and whether much
+ * comes more than once.
  *
  * Thread: one, but for the library's, which report connections under a lock.
  * Memory: a few bytes for each broker; it outlives the client. */

@@ -84,8 +84,8 @@ static const struct kprops rows[] = {
     { "fetch.max.bytes", SOURCE, KPROPS_FETCH, NULL,
         "An eighth of what is read ahead: an answer may come when all but one "
         "byte is used up, a record that is held holds its whole answer, and "
-        "what is compressed is unpacked as a whole. Half of it from afar, "
-        "where one comes in a round trip." },
+        "what finds no room unpacked comes again. Half of it from afar, where "
+        "one comes in a round trip." },
     { "message.max.bytes", SOURCE, KPROPS_FETCH_LEAST, NULL,
         "The library wants fetch.max.bytes not below it. To a consumer it is "
         "a first guess at what lz4 unpacks to, and no limit." },

@@ -17,8 +17,9 @@
  *         most for the last positions.
  * Memory: grows with topics and partitions; what is read ahead is bounded by
  *         prefetch_bytes of values and by a record for every 512 of them, and
- *         for each broker by what one answer more unpacks to.  All records must
- *         be released before free(), which else never returns.
+ *         for each broker by what one answer more has, or one batch of a
+ *         producer unpacked (docs/librdkafka-patch.md, "full").  All records
+ *         must be released before free(), which else never returns.
  * Cost:   no allocation for a record without headers; those of one with
  *         headers are parsed once. */
 #ifndef KEDGE_KSOURCE_H

@@ -49,8 +49,8 @@ def test_a_source_that_permits_less(lab):
 
 
 def test_records_that_unpack_to_much(lab):
-    """What one answer unpacks to is on top of max_in_flight, so little room
-    means small answers."""
+    """Records take the memory that max_in_flight allows, however well they
+    compress."""
     limit = 4 << 20
     peaks = {}
     for word, kind in [("plain", {"codec": "none"}),

@@ -9,6 +9,7 @@
 #include "kflow.h"
 #include "kprops.h"
 #include "log.h"
+#include "propsfix.h"
 #include "secret.h"
 
 #include <pthread.h>
@@ -182,24 +183,11 @@ static const struct {
 };
 
 static const char *
-value_for(const struct kconf_options *options, const char *name, char *buffer)
-{
-    size_t n;
-    const struct kprops *rows = kprops_rows(&n);
-
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(rows[i].name, name) == 0 &&
-            (rows[i].clients & (1U << options->client)) != 0)
-            return kprops_value(&rows[i], options, buffer, KPROPS_VALUE_MAX);
-    return NULL;
-}
-
-static const char *
 value_in_table(enum kconf_client client, const char *name, char *buffer)
 {
     const struct kconf_options options = options_of(client, &plain);
 
-    return value_for(&options, name, buffer);
+    return propsfix_value(&options, name, buffer);
 }
 
 static void

@@ -6,6 +6,7 @@
 
 #include "kflow.h"
 #include "kprops.h"
+#include "propsfix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,19 +28,6 @@ the_table_can_be_printed(void **state)
     assert_non_null(strstr(text, "| `acks` |  | all | all |  |  |  |"));
     assert_non_null(strstr(text, "| `sasl.password` | *policy* |"));
     free(text);
-}
-
-static const char *
-value_for(const struct kconf_options *options, const char *name, char *buffer)
-{
-    size_t n;
-    const struct kprops *rows = kprops_rows(&n);
-
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(rows[i].name, name) == 0 &&
-            (rows[i].clients & (1U << options->client)) != 0)
-            return kprops_value(&rows[i], options, buffer, KPROPS_VALUE_MAX);
-    return NULL;
 }
 
 /* Also by the library, which wants some of them to fit each other. */
@@ -80,20 +68,22 @@ limits_are_kept(void **state)
 
         print_message("%s\n", cases[c].label);
         options.prefetch_bytes = cases[c].prefetch;
-        assert_string_equal(value_for(&options, "queued.max.messages.kbytes",
-                                buffer),
+        assert_string_equal(propsfix_value(&options,
+                                "queued.max.messages.kbytes", buffer),
             cases[c].kbytes);
-        assert_string_equal(value_for(&options, "queued.min.messages", buffer),
+        assert_string_equal(propsfix_value(&options, "queued.min.messages",
+                                buffer),
             cases[c].records);
-        assert_string_equal(value_for(&options, "fetch.max.bytes", buffer),
+        assert_string_equal(propsfix_value(&options, "fetch.max.bytes", buffer),
             cases[c].answer);
-        assert_string_equal(value_for(&options, "message.max.bytes", buffer),
+        assert_string_equal(propsfix_value(&options, "message.max.bytes",
+                                buffer),
             cases[c].not_below);
         if ((rk = kconf_open(&options, &err)) == NULL)
             fail_msg("%s", err.text);
         kconf_close(rk);
         options.far = true;
-        assert_string_equal(value_for(&options, "fetch.max.bytes", buffer),
+        assert_string_equal(propsfix_value(&options, "fetch.max.bytes", buffer),
             cases[c].from_afar);
     }
 }
